@@ -1,6 +1,7 @@
 """Stops training runs as users and batch systems do, and resumes them. `timeout` ends runs and jobs
-of two instances at random moments, with two signals each time; a terminal is closed. Each run ends
-with code 75 and a checkpoint, and the resumed run has the bits of an unbroken one.
+of two instances at random moments, with two signals each time; a terminal is closed; nobody reads
+the output any more. Each run ends with code 75 and a checkpoint, and the resumed run has the bits of
+an unbroken one.
 Usage: stop_test.py PROGRAM [COUNT [PARALLEL]], where COUNT is how often `timeout` stops something:
 jobs one time in four, if there is an mpirun."""
 import concurrent.futures
@@ -95,6 +96,14 @@ def end_by_timeout(runs, number):
     raise Wrong(f"{number}: never within a run")
 
 
+def wait_for(path):
+    end = time.monotonic() + PATIENCE
+    while not path.exists():
+        if time.monotonic() > end:
+            raise Wrong(f"{path} does not appear")
+        time.sleep(0.01)
+
+
 def close_terminal(runs, name, instances):
     """The program runs in a terminal that is closed when training has begun."""
     command = runs.start(name, instances)
@@ -103,15 +112,24 @@ def close_terminal(runs, name, instances):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup would have it ignored
         os.execvp(command[0], command)
     log = runs.folder / name / "log.txt"
-    end = time.monotonic() + PATIENCE
-    while not log.exists():
-        if time.monotonic() > end:
-            raise Wrong(f"{name} does not begin")
-        time.sleep(0.01)
+    wait_for(log)
     os.close(terminal)
     _, status = os.waitpid(process, 0)
     code = os.waitstatus_to_exitcode(status)
     runs.check_stopped(name, subprocess.CompletedProcess(command, code, log.read_text()), instances)
+
+
+def close_output(runs, name, with_signal):
+    """Nobody reads the output any more, as when Ctrl-C ends the `tee` of `pando train | tee log`."""
+    command = [word for word in runs.train(name, 1) if word != "--quiet"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          stdin=subprocess.DEVNULL) as process:
+        wait_for(runs.folder / name / "log.txt")
+        if with_signal:
+            process.send_signal(signal.SIGINT)
+        process.stdout.close()
+        code = process.wait(PATIENCE)
+    runs.check_stopped(name, subprocess.CompletedProcess(command, code, "(not read)"), 1)
 
 
 def play_all(program, count, parallel):
@@ -119,6 +137,8 @@ def play_all(program, count, parallel):
         runs = Runs(program, pathlib.Path(name))
         print(f"seconds of an unbroken run, by instances: {runs.seconds}", flush=True)
         close_terminal(runs, "terminal", 1)
+        close_output(runs, "output", False)
+        close_output(runs, "output_signal", True)
         if runs.has_mpirun:
             close_terminal(runs, "terminal_job", 2)
         missed = 0

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const int code = pando::cli::run_program(args, std::cout, std::cerr);
   // Never destroyed: a signal while the process ends does not change its code.
-  [[maybe_unused]] static const auto* const ending = new pando::app::StopSignal("");
+  [[maybe_unused]] static const auto* const ending =
+      new pando::app::StopSignal("", pando::app::StopSignal::ClosedOutput::as_before);
   return code;
 }

@@ -90,7 +90,8 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
   const bool verbose = std::find(args.begin(), args.end(), "--verbose") != args.end();
   try {
     const int code = dispatch(args, out);
-    const app::StopSignal ending("");  // what is done keeps its code if a signal comes now
+    // What is done keeps its code if a signal comes now.
+    const app::StopSignal ending("", app::StopSignal::ClosedOutput::as_before);
     out.flush();
     if (!out && code != app::kStopped) throw IoError("standard output cannot be written");
     if (!out) err << "pando: warning: standard output cannot be written" << std::endl;

@@ -29,6 +29,7 @@ TEST(StopSignal, HasAName) {
   EXPECT_EQ(signal_name(SIGTERM), "SIGTERM");
   EXPECT_EQ(signal_name(SIGHUP), "SIGHUP");
   EXPECT_EQ(signal_name(SIGUSR1), "SIGUSR1");
+  EXPECT_EQ(signal_name(SIGPIPE), "SIGPIPE");
   EXPECT_EQ(signal_name(SIGKILL), "signal 9");
 }
 
@@ -81,6 +82,49 @@ TEST(StopSignal, SignalsWithinASecondAreOneRequest) {
     std::raise(second);
     EXPECT_EQ(signal.received(), SIGTERM);
   }
+}
+
+// `pando train | tee log`: Ctrl-C ends `tee`, and every line that training prints raises SIGPIPE.
+TEST(StopSignal, AClosedOutputIsARequestThatNeverEndsTheProcess) {
+  const auto closed = [](int first) {
+    {
+      const StopSignal signal("");
+      std::raise(first);
+      EXPECT_EQ(signal.received(), first);
+      EXPECT_TRUE(signal.wanted());
+      std::raise(SIGPIPE);
+      wait_until_signals_are_new();
+      std::raise(SIGPIPE);
+      EXPECT_EQ(signal.received(), first);
+    }
+    std::raise(SIGPIPE);
+    { const StopSignal ending("", StopSignal::ClosedOutput::as_before); }
+    std::raise(SIGPIPE);
+    std::exit(testing::Test::HasFailure() ? 1 : 75);
+  };
+  EXPECT_EXIT(closed(SIGPIPE), testing::ExitedWithCode(75), "");
+  EXPECT_EXIT(closed(SIGINT), testing::ExitedWithCode(75), "");
+}
+
+// `pando models | head -1` ends without a word, like other programs.
+TEST(StopSignal, AClosedOutputKeepsItsEffectElsewhere) {
+  const auto during = [] {
+    const StopSignal signal("", StopSignal::ClosedOutput::as_before);
+    std::raise(SIGPIPE);
+  };
+  const auto after = [] {
+    { const StopSignal signal(""); }
+    std::raise(SIGPIPE);
+  };
+  EXPECT_EXIT(during(), testing::KilledBySignal(SIGPIPE), "");
+  EXPECT_EXIT(after(), testing::KilledBySignal(SIGPIPE), "");
+  std::signal(SIGPIPE, SIG_IGN);
+  {
+    const StopSignal signal("");
+    std::raise(SIGPIPE);
+    EXPECT_EQ(signal.received(), 0);
+  }
+  std::signal(SIGPIPE, SIG_DFL);
 }
 
 TEST(StopSignal, RepetitionsAreIgnoredAtTheEndToo) {

@@ -26,6 +26,7 @@ std::atomic<int> stop_objects{0};
 // SIGUSR1: batch systems send it some time before they end a job.
 constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 std::array<struct sigaction, kSignals.size()> previous_actions;
+struct sigaction previous_pipe_action;
 
 // Unlike std::chrono, clock_gettime() is safe in a signal handler by contract.
 int64_t monotonic_nanoseconds() {
@@ -38,12 +39,7 @@ bool is_repetition(int64_t now, int64_t first) {
   return now - first <= std::chrono::nanoseconds(kSameRequest).count();
 }
 
-extern "C" void handle_stop(int signal) {
-  const int former_errno = errno;
-  const int64_t now = monotonic_nanoseconds();
-  int64_t first = 0;
-  const bool is_first = request_time.compare_exchange_strong(first, now);
-  if (!is_first && !is_repetition(now, first)) _exit(128 + signal);
+void take_request(int signal, bool is_first) {
   int none = 0;
   received_signal.compare_exchange_strong(none, signal);
   if (is_first) {
@@ -52,6 +48,23 @@ extern "C" void handle_stop(int signal) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, answer.data(), answer.size());
   }
   stop_wanted = true;
+}
+
+extern "C" void handle_stop(int signal) {
+  const int former_errno = errno;
+  const int64_t now = monotonic_nanoseconds();
+  int64_t first = 0;
+  const bool is_first = request_time.compare_exchange_strong(first, now);
+  if (!is_first && !is_repetition(now, first)) _exit(128 + signal);
+  take_request(signal, is_first);
+  errno = former_errno;
+}
+
+// Every further write raises SIGPIPE again, so only the first one says something.
+extern "C" void handle_closed_output(int signal) {
+  const int former_errno = errno;
+  int64_t none = 0;
+  take_request(signal, request_time.compare_exchange_strong(none, monotonic_nanoseconds()));
   errno = former_errno;
 }
 
@@ -83,6 +96,23 @@ void keep_previous_actions() {
   }
 }
 
+void watch_output() {
+  struct sigaction found = {};
+  sigaction(SIGPIPE, nullptr, &found);
+  if (found.sa_handler == SIG_IGN || found.sa_handler == handle_closed_output) return;
+  previous_pipe_action = found;
+  struct sigaction action = {};
+  action.sa_handler = handle_closed_output;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGPIPE, &action, nullptr);
+}
+
+void leave_output_alone() {
+  struct sigaction found = {};
+  sigaction(SIGPIPE, nullptr, &found);
+  if (found.sa_handler == handle_closed_output) sigaction(SIGPIPE, &previous_pipe_action, nullptr);
+}
+
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -98,6 +128,7 @@ std::string signal_name(int signal) {
     case SIGTERM: return "SIGTERM";
     case SIGHUP: return "SIGHUP";
     case SIGUSR1: return "SIGUSR1";
+    case SIGPIPE: return "SIGPIPE";
     default: return concat("signal ", signal);
   }
 }
@@ -107,13 +138,15 @@ void hold_stop_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-StopSignal::StopSignal(const char* answer) : former_answer_(stop_answer.exchange(answer)) {
+StopSignal::StopSignal(const char* answer, ClosedOutput closed_output)
+    : former_answer_(stop_answer.exchange(answer)) {
   if (stop_objects++ > 0) return;
   keep_previous_actions();
   request_time = 0;
   received_signal = 0;
   stop_wanted = false;
   set_handler(handle_stop);
+  if (closed_output == ClosedOutput::stops) watch_output();
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // delivers signals that were held
 }
@@ -126,6 +159,7 @@ StopSignal::~StopSignal() {
   } else {
     for (size_t i = 0; i < kSignals.size(); ++i)
       sigaction(kSignals[i], &previous_actions[i], nullptr);
+    leave_output_alone();
   }
 }
 

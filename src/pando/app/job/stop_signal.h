@@ -2,7 +2,9 @@
 // training checks between weight updates and a download checks continuously. Signals within one
 // second of the first are the same request, because senders repeat themselves: `timeout` signals
 // its child and then the group of the child, a closed terminal sends SIGHUP twice, systemd sends
-// SIGTERM and SIGHUP. A later signal ends the process at once.
+// SIGTERM and SIGHUP. A later signal ends the process at once. SIGPIPE, which comes when nobody
+// reads the output any more, is a request too and never ends the process: in `pando train | tee
+// log`, Ctrl-C ends `tee` before the weights are saved.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,11 +29,13 @@ void hold_stop_signals();
 // answer.
 class StopSignal {
  public:
+  enum class ClosedOutput { stops, as_before };
   static constexpr const char* kStopsTraining =
       "\nstopping after this weight update; another signal, after a second, ends at once\n";
   // Writes `answer` to standard error when the first signal comes. Requires: `answer` is a string
-  // literal.
-  explicit StopSignal(const char* answer = kStopsTraining);
+  // literal. With ClosedOutput::as_before, SIGPIPE keeps its effect.
+  explicit StopSignal(const char* answer = kStopsTraining,
+                      ClosedOutput closed_output = ClosedOutput::stops);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
