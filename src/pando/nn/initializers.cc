@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "pando/base/error.h"
 #include "pando/base/random.h"
@@ -36,6 +37,8 @@ double fan(const Fans& fans, FanMode mode) {
   return 1;
 }
 
+constexpr double kMostOfWeights = std::numeric_limits<float>::max();
+
 // The standard deviation of a standard normal distribution truncated at -2 and 2.
 constexpr double kTruncatedDeviation = 0.87962566103423978;
 
@@ -59,8 +62,9 @@ void fill_scaled(const VarianceScalingOptions& options, const Shape& shape, std:
 }
 
 Initializer scaled(std::string name, VarianceScalingOptions options) {
-  if (!(options.scale > 0)) {
-    throw InvalidArgument(name, ": scale: expected a number above 0, got ", options.scale);
+  if (!(options.scale > 0 && options.scale <= kMostOfWeights)) {
+    throw InvalidArgument(name, ": scale: expected a number above 0 that 32 bits can hold, got ",
+                          options.scale);
   }
   return {std::move(name), [options](const Shape& shape, std::span<float> values, uint64_t key) {
             fill_scaled(options, shape, values, key);
@@ -92,6 +96,9 @@ Initializer LecunNormal() {
 Initializer Zeros() { return Constant(0); }
 Initializer Ones() { return Constant(1); }
 Initializer Constant(double value) {
+  if (!(std::abs(value) <= kMostOfWeights)) {
+    throw InvalidArgument("Constant: value: expected a number that 32 bits can hold, got ", value);
+  }
   return {concat("constant(", value, ")"),
           [value](const Shape&, std::span<float> values, uint64_t) {
             std::fill(values.begin(), values.end(), static_cast<float>(value));

@@ -49,8 +49,9 @@ void give_number(Importer& importer, const NodeProto& node, const Value& x, doub
   }
   if (node.op_type == "Max" || node.op_type == "Min") {
     op = "clip";
-    attributes.set("min", node.op_type == "Max" ? number : -most);
-    attributes.set("max", node.op_type == "Max" ? most : number);
+    const double bound = std::clamp(number, -most, most);  // an infinite bound cuts nothing off
+    attributes.set("min", node.op_type == "Max" ? bound : -most);
+    attributes.set("max", node.op_type == "Max" ? most : bound);
   }
   if (node.op_type == "Pow") {
     op = "to_power";

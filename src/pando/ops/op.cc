@@ -2,6 +2,8 @@
 #include "pando/ops/op.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "pando/base/error.h"
 
@@ -80,6 +82,15 @@ void check_outputs(const ir::Node& node, const OpDef& op) {
   }
 }
 
+// Kernels compute in 32 bits: what these cannot hold, NaN included, would make results that are not
+// finite somewhere later.
+void check_number(const ir::Node& node, const AttributeSpec& spec, double number) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (std::abs(number) <= kMost) return;
+  throw InvalidArgument(node.label(), ": ", spec.name, ": expected a number from ", -kMost, " to ",
+                        kMost, ", got ", number);
+}
+
 void check_attribute(const ir::Node& node, const AttributeSpec& spec, const ir::Attribute& value) {
   const bool integers_as_numbers =
       (std::holds_alternative<double>(spec.fallback) && std::holds_alternative<int64_t>(value)) ||
@@ -88,6 +99,10 @@ void check_attribute(const ir::Node& node, const AttributeSpec& spec, const ir::
   if (value.index() != spec.fallback.index() && !integers_as_numbers) {
     throw InvalidArgument(node.label(), ": attribute '", spec.name, "': expected ",
                           ir::kind_name(spec.fallback), ", got ", ir::kind_name(value));
+  }
+  if (const auto* number = std::get_if<double>(&value)) check_number(node, spec, *number);
+  if (const auto* numbers = std::get_if<ir::Numbers>(&value)) {
+    for (const double number : *numbers) check_number(node, spec, number);
   }
   if (spec.choices.empty()) return;
   const auto& text = std::get<std::string>(value);

@@ -1,5 +1,6 @@
 // Adds zeros before and after the elements of every axis except the batch.
 // SPDX-License-Identifier: MIT
+#include "pando/base/checked.h"
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
 #include "pando/ops/attribute_values.h"
@@ -26,7 +27,11 @@ std::vector<ir::TensorType> infer_pad(const ir::Node& node) {
         throw InvalidArgument(node.label(), ": ", name, " ", ir::to_text(pads),
                               " must not be negative");
       }
-      shape[axis] += pad;
+      const std::optional<int64_t> sum = sum_of({shape[axis], pad});
+      if (!sum) {
+        throw InvalidArgument(node.label(), ": ", name, " ", ir::to_text(pads), " is too large");
+      }
+      shape[axis] = *sum;
     }
   }
   return {f32(shape)};

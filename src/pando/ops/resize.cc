@@ -22,6 +22,9 @@ namespace pando::ops {
 
 namespace {
 
+// Every element of an axis has a source: a file of few bytes must not ask for endless lists.
+constexpr int64_t kMostResized = int64_t{1} << 24;
+
 struct ResizeRequest {
   int64_t input = 0;
   int64_t output = 0;
@@ -71,8 +74,8 @@ ir::Ints checked_extents(const ir::Node& node, const std::string& name) {
   require_length(node, name, static_cast<size_t>(node.input(0)->shape().rank()) - 2);
   ir::Ints extents = ints_attribute(node, name);
   for (const int64_t extent : extents) {
-    if (extent < 1) {
-      throw InvalidArgument(node.label(), ": ", name, ": expected at least 1, got ",
+    if (extent < 1 || extent > kMostResized) {
+      throw InvalidArgument(node.label(), ": ", name, ": expected 1 to ", kMostResized, ", got ",
                             ir::to_text(extents));
     }
   }

@@ -1,6 +1,7 @@
 // Activations, as layers of their own and as an option of other layers. Also other layers that
 // consist of one op.
 // SPDX-License-Identifier: MIT
+#include <limits>
 #include <vector>
 
 #include "pando/nn/layers/one_op.h"
@@ -21,6 +22,12 @@ void check_activation(const std::string& place, const std::string& activation) {
 
 void check_positive(const std::string& place, const std::string& option, int64_t value) {
   if (value < 1) throw InvalidArgument(place, ": ", option, ": expected at least 1, got ", value);
+}
+
+void check_extent(const std::string& place, const std::string& option, int64_t value) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (value >= 1 && value <= kMost) return;
+  throw InvalidArgument(place, ": ", option, ": expected 1 to ", kMost, ", got ", value);
 }
 
 ir::Value* apply_activation(GraphBuilder& builder, const std::string& activation, ir::Value* x) {

@@ -46,8 +46,9 @@ class BorderLayer : public LayerDefinition {
       return builder.append("pad", inputs, {{"low", low}, {"high", high}})->output();
     ir::Ints size = x.dims();
     for (size_t axis = 0; axis < size.size(); ++axis) {
-      size[axis] -= low[axis] + high[axis];
-      if (size[axis] >= 1) continue;
+      const bool leaves_some = low[axis] < size[axis] && high[axis] < size[axis] - low[axis];
+      size[axis] -= leaves_some ? low[axis] + high[axis] : 0;
+      if (leaves_some) continue;
       throw InvalidArgument(place, ": cuts ", low[axis], " and ", high[axis], " elements off axis ",
                             axis, " of ", x, "; at least one must be left");
     }

@@ -35,9 +35,9 @@ class ConvTransposeLayer : public LayerDefinition {
                             spec_.padding, "\"");
     }
     for (size_t axis = 0; axis < spec_.kernel.size(); ++axis) {
-      check_positive(class_name(), "kernel", spec_.kernel[axis]);
-      check_positive(class_name(), "strides", spec_.strides[axis]);
-      check_positive(class_name(), "dilation", spec_.dilation[axis]);
+      check_extent(class_name(), "kernel", spec_.kernel[axis]);
+      check_extent(class_name(), "strides", spec_.strides[axis]);
+      check_extent(class_name(), "dilation", spec_.dilation[axis]);
       if (spec_.output_padding[axis] < -1 || spec_.output_padding[axis] >= spec_.strides[axis]) {
         throw InvalidArgument(class_name(), ": output_padding: expected less than the stride ",
                               spec_.strides[axis], ", got ", spec_.output_padding[axis]);

@@ -1,5 +1,6 @@
 // Layers that change the spatial extents by the op resize.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 
 #include "pando/nn/layers/support.h"
@@ -37,7 +38,9 @@ class ResizeLayer : public LayerDefinition {
     ir::Ints size = spec_.size;
     for (size_t axis = 0; axis < spec_.scales.size(); ++axis) {
       const auto extent = static_cast<double>(x[static_cast<int>(axis) + 1]);
-      size.push_back(static_cast<int64_t>(std::floor(extent * spec_.scales[axis])));
+      // The op refuses far smaller extents; larger ones are no int64_t.
+      size.push_back(
+          static_cast<int64_t>(std::min(std::floor(extent * spec_.scales[axis]), 0x1p62)));
     }
     return builder
         .append("resize", inputs,

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "pando/base/checked.h"
 #include "pando/base/error.h"
 #include "pando/nn/layers.h"
 
@@ -17,6 +18,8 @@ ir::Value* apply_activation(GraphBuilder& builder, const std::string& activation
 // Throws InvalidArgument with the known names unless the activation is "" or known.
 void check_activation(const std::string& place, const std::string& activation);
 void check_positive(const std::string& place, const std::string& option, int64_t value);
+// Throws InvalidArgument unless the value is from 1 to 2^31 - 1: products of two fit.
+void check_extent(const std::string& place, const std::string& option, int64_t value);
 // Throws InvalidArgument unless x has `axes` axes between batch and channels. `place` is the layer.
 void check_spatial_axes(const std::string& place, const Shape& x, size_t axes);
 
@@ -29,7 +32,7 @@ inline ir::Attributes padding_attributes(const std::string& padding, const ir::I
   ir::Ints pads(2 * window.size());
   for (size_t i = 0; i < pads.size(); ++i) {
     const size_t axis = i % window.size();
-    pads[i] = dilation[axis] * (window[axis] - 1) / 2;
+    pads[i] = checked_product("padding", {dilation[axis], window[axis] - 1}) / 2;
   }
   return {{"padding", std::string("explicit")}, {"pads", pads}};
 }
