@@ -5,6 +5,7 @@
 #include "pando/app/job/exit_code.h"
 #include "tests/app/mnist_folder.h"
 #include "tests/cli/run_cli.h"
+#include "tests/support/expect_error.h"
 
 namespace pando::cli {
 namespace {
@@ -93,6 +94,19 @@ TEST_F(Train, ABudgetOfMemoryThatIsTooSmallIsRefused) {
   const Result result = train({"--quiet", "--memory-per-device=1K"});
   EXPECT_EQ(result.code, app::kUsage);
   EXPECT_NE(result.err.find("the budget is 1.0 KiB"), std::string::npos) << result.err;
+}
+
+// A value that no machine can hold is refused before the first step too, with what would fit.
+TEST_F(Train, ValuesThatAreLargerThanTheMachineAreRefused) {
+  const auto refused = [&](const std::string& batch) {
+    const Result result =
+        run({"train", "--model=resnet18", "--dataset=imagenet", "--synthetic-data=host", "--quiet",
+             "--image-size=8192", "--micro-batch-size=" + batch, "--run-dir", run_dir().string()});
+    EXPECT_EQ(result.code, app::kUsage) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(run_dir()));
+    return result.err;
+  };
+  EXPECT_SAYS(refused("65536"), "a batch of 65536", "of the machine", "micro-batch", "fit");
 }
 
 TEST_F(Train, ReplicasPrintTheSameKindOfResult) {

@@ -10,6 +10,7 @@
 #include "pando/base/memory_use.h"
 #include "pando/grad/gradients.h"
 #include "pando/ops/builder.h"
+#include "pando/train/run_memory.h"
 
 namespace pando::train {
 
@@ -237,10 +238,10 @@ void check_sizes(const ir::Graph& graph, int64_t batch_size) {
       const auto each = static_cast<int64_t>(size_of(type.dtype));
       const auto bytes = product_of({type.shape.elements(), each});
       if (bytes && (machine == 0 || *bytes <= machine)) continue;
-      throw ResourceError("batch_size ", batch_size, ": ", node->label(), " makes ",
-                          to_string(type.dtype), type.shape, ", more than the ",
-                          human_bytes(static_cast<double>(machine)),
-                          " of the machine; use a smaller batch_size or a smaller network");
+      throw ValueOverMemory("a batch of ", batch_size, ": ", node->label(), " makes ",
+                            to_string(type.dtype), type.shape, ", more than the ",
+                            human_bytes(static_cast<double>(machine)),
+                            " of the machine; use a smaller batch or a smaller network");
     }
   }
 }

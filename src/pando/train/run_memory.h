@@ -12,6 +12,12 @@
 
 namespace pando {
 
+// One value of a network alone is larger than the memory of the machine.
+class ValueOverMemory : public OverMemoryLimit {
+ public:
+  using OverMemoryLimit::OverMemoryLimit;
+};
+
 // One use of a model.
 struct RunPart {
   RunMode mode = RunMode::train;

@@ -161,6 +161,20 @@ int64_t fitting_micro_batch(TrainingSetup& setup, const RunMemory& memory) {
   return 0;
 }
 
+// What fits where one value of the network alone is larger than the memory of the machine.
+std::string remedy_for_large_values(TrainingSetup& setup) {
+  for (int64_t batch = setup.options.micro_batch_size / 2; batch >= 1; batch /= 2) {
+    try {
+      if (fits(memory_with(setup, {batch, batch}))) {
+        return fmt::format("--micro-batch-size {} fits", batch);
+      }
+    } catch (const ValueOverMemory&) {
+      continue;
+    }
+  }
+  return "no micro-batch fits; use smaller pictures (--image-size) or another --model";
+}
+
 std::string remedy(TrainingSetup& setup, const RunMemory& memory) {
   const TrainOptions& options = setup.options;
   std::vector<std::string> advice;
@@ -191,7 +205,13 @@ std::string remedy(TrainingSetup& setup, const RunMemory& memory) {
 }  // namespace
 
 std::string check_memory(TrainingSetup& setup) {
-  const RunMemory memory = memory_with(setup, batches_of(setup.options));
+  const RunMemory memory = [&] {
+    try {
+      return memory_with(setup, batches_of(setup.options));
+    } catch (const ValueOverMemory& error) {
+      throw OverMemoryLimit(error.what(), "; ", remedy_for_large_values(setup));
+    }
+  }();
   if (!fits(memory)) check_fits(memory, "the run", remedy(setup, memory));
   return to_text(memory, memory_limits());
 }
