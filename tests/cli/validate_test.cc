@@ -101,6 +101,8 @@ TEST_F(Validate, AFileAloneSaysWhatItsModelAndDataAre) {
   const Result alone = validated({path("alone/w.h5")});
   EXPECT_EQ(result_of(alone), expected);
   EXPECT_SAYS(alone.out, "validating toy_model on mnist: 50 samples");
+  // There need not be a whole batch of training samples.
+  EXPECT_EQ(result_of(validated({path("alone/w.h5"), "--train-samples=10"})), expected);
   const Result flag = validated({path("alone/w.h5"), "--model=mnist_cnn"});
   EXPECT_NE(flag.code, app::kDone);  // the flag wins, and the weights do not fit
 }

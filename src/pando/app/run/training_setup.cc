@@ -19,6 +19,7 @@
 #include "pando/data/tfrecord/crc32c.h"
 #include "pando/datasets/all_datasets.h"
 #include "pando/nn/recommended_splits.h"
+#include "pando/options/output_place.h"
 #include "pando/runtime/machine/device_set.h"
 #include "pando/zoo/head.h"
 
@@ -29,9 +30,7 @@ namespace {
 // Writes the graph after a pass to a separate file.
 void write_ir(const std::string& where, const std::string& program, std::string_view pass,
               const std::string& text) {
-  std::error_code failure;
-  std::filesystem::create_directories(where, failure);
-  if (failure) throw IoError("--dump-ir: cannot create ", where, ": ", failure.message());
+  make_output_folder("--dump-ir", where);
   const std::filesystem::path path =
       std::filesystem::path(where) / fmt::format("{}.{}.ir", program, pass);
   std::ofstream file(path);
@@ -138,6 +137,13 @@ Model make_model(const TrainOptions& options, Network network) {
                {.name = options.model_name(), .seed = static_cast<uint64_t>(options.seed)});
 }
 
+// A run that only validates needs no whole batch of training samples.
+int64_t samples_of_epoch(const TrainingSetup& setup) {
+  const int64_t samples = setup.data.sets.train.size();
+  if (setup.options.phases.training) return samples;
+  return std::max(samples, setup.batch.global_batch_size);
+}
+
 }  // namespace
 
 TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_in,
@@ -148,7 +154,7 @@ TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_i
                         options)),
       entry(model_for(parts.model ? *parts.model : options.entry(), data)),
       batch(options.devices.batch(options.micro_batch_size)),
-      updates(updates_per_epoch(data.sets.train.size(), batch.global_batch_size,
+      updates(updates_per_epoch(samples_of_epoch(*this), batch.global_batch_size,
                                 options.weight_updates_per_epoch)),
       events(plan_host_events({.updates_per_epoch = updates,
                                .epochs = options.num_epochs,
