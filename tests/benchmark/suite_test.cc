@@ -163,7 +163,7 @@ b_gen: {cmd: sh -c 'yes | head -c 3000000; sleep 100'}
 
 TEST_F(SuiteTest, NeedsAFolderThatItCanWriteAlone) {
   folder_.write_text("file", "");
-  EXPECT_TRUE(says_all(error_of<IoError>([&] {
+  EXPECT_TRUE(says_all(error_of<UsageError>([&] {
                          run(kTwo, {"--log-dir", folder_.path("file/log")});
                        }),
                        {"cannot make the folder", "file/log", "--log-dir"}));

@@ -531,7 +531,7 @@ TEST_F(LeavingRun, WrongUseOfExportLeavesNothingBehind) {
   EXPECT_SAYS(error({"--model=toy_model"}), "--output", "not given");
   EXPECT_SAYS(error({"--model=toy_model", "-o", path("x.tflite")}), "x.tflite", "ONNX (.onnx)");
   EXPECT_SAYS(error({"--model=toy_model", "-o", path("no/x.onnx")}), "--output", "does not exist");
-  EXPECT_SAYS(error({"--model=toy_model", "-o", folder_.path.string()}), "is a folder");
+  EXPECT_SAYS(error({"--model=toy_model", "-o", folder_.path.string()}), "got the folder");
   EXPECT_SAYS(error({"--model=toy_model", "-o", path("x.onnx"), "--opset=18"}), "--opset");
   EXPECT_SAYS(error({path("none"), "-o", path("x.onnx")}), "none", "does not exist");
   Model(Sequential({4}, {Dense({.units = 2})})).save_weights(path("other.h5"));

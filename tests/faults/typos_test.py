@@ -25,12 +25,12 @@ def shown(text):
 
 
 def commands_of(program):
-    """Commands with their weights. `validate` and `plan` take flags of `train`."""
+    """Commands with their weights. `validate`, `plan` and `export` take flags of `train`."""
     train = flags_of_markdown(ask(program, "train", "--help-markdown"))
     commands = {Command(["train"], train, file_flag="--config-path"): 10,
                 Command(["run"], flags_of_markdown(ask(program, "run", "--help-markdown")),
                         tail=["--", "true"], file_flag="--import-config"): 4}
-    for name in ("validate", "plan"):
+    for name in ("validate", "plan", "export"):
         names = shown(ask(program, name, "--help"))
         own = [flag for flag in flags_of_help(ask(program, name, "--help"))
                if flag.name not in [one.name for one in train]]
@@ -38,7 +38,9 @@ def commands_of(program):
         flags = [flag for flag in train if flag.name in names]
         hidden = [flag.name for flag in train if flag.name not in names]
         commands[Command([name], flags + own, file_flag="--config-path", hidden=hidden)] = 3
-    commands[Command(["devices"], flags_of_help(ask(program, "devices", "--help")))] = 1
+    for name, tail in {"predict": ["x", "x.png"], "show": ["x"], "report": ["x"], "benchmark": [],
+                       "devices": [], "models": []}.items():
+        commands[Command([name], flags_of_help(ask(program, name, "--help")), tail)] = 1
     for verb, tail in {"fetch": ["cifar10"], "verify": ["mnist", "x"], "benchmark": ["mnist", "x"],
                        "show": ["mnist", "x"], "make-cifar10": ["x"], "make-cosmoflow": ["x"],
                        "make-imagenet": ["x"], "make-shapes": ["x"], "build-imagenet": ["x", "y"], "list": []}.items():

@@ -198,6 +198,8 @@ TEST(ConfigFile, APresetIsChosenByName) {
   EXPECT_EQ(f.origin("size"), "preset big, " + path + ":6:3");
   EXPECT_EQ(f.origin("count"), "preset big, " + path + ":2:3");
 
+  EXPECT_SAYS(Fixture().error({"--config", path}), "--config: ", "the file '" + path,
+              "use --config-path " + path);
   EXPECT_SAYS(Fixture().error({"--config", "bigg", "--config-path", path}), "--config: " + path,
               "'bigg'", "'big'?", "big, base");
   EXPECT_SAYS(Fixture().error({"--config-path", path}), "--config-path: " + path,

@@ -29,6 +29,7 @@ NewFile::NewFile(const std::string& path) : path_(path) {
 
   struct stat old = {};
   const bool replaces = ::stat(target_.c_str(), &old) == 0;
+  if (!replaces && errno == ENAMETOOLONG) fail("looking for it", errno);
   // Renaming over a device such as /dev/null would remove it.
   if (replaces && !S_ISREG(old.st_mode)) {
     throw IoError("cannot write '", path, "': it exists and is not a regular file");

@@ -115,7 +115,7 @@ void add_idle(OptionTable& table, IdleFlags& flags) {
   table
       .add("upload-checkpoints", flags.upload_checkpoints,
            "ignored: nothing is sent to any service")
-      .with_hint("wandb|s3");
+      .with_hint("NAME");
 }
 
 }  // namespace

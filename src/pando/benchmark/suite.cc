@@ -22,6 +22,7 @@
 #include "pando/benchmark/variant_run.h"
 #include "pando/launch/mpirun.h"
 #include "pando/launch/process.h"
+#include "pando/options/output_place.h"
 
 namespace pando::benchmark {
 namespace {
@@ -38,12 +39,7 @@ std::string log_folder(const BenchmarkOptions& options) {
     std::replace(name.begin(), name.end(), ':', '.');
   }
   const fs::path folder = fs::absolute(name).lexically_normal();
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw IoError("cannot make the folder '", folder.string(), "': ", error.message(), "; ",
-                  kOtherPlace);
-  }
+  make_output_folder("--log-dir", folder.string());
   return folder.string();
 }
 

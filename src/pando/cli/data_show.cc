@@ -1,17 +1,15 @@
 // `pando data show`: samples as a network gets them, as a PNG file.
 // SPDX-License-Identifier: MIT
-#include <filesystem>
-
 #include <fmt/core.h>
 
 #include "pando/app/flags/augmentation_flags.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
-#include "pando/base/paths.h"
 #include "pando/cli/data_verbs.h"
 #include "pando/data/image/png.h"
 #include "pando/datasets/all_datasets.h"
 #include "pando/datasets/tools/show.h"
+#include "pando/options/output_place.h"
 
 namespace pando::cli {
 
@@ -58,10 +56,7 @@ int data_show(Arguments args, std::ostream& out) {
   app::validate(augmentation, record);
   options.augmentation = augmentation.choice();
   if (output.empty()) output = name + ".png";
-  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
-  if (!folder.empty() && !is_folder(folder)) {
-    throw UsageError("--output: the folder '", folder.string(), "' does not exist");
-  }
+  check_output_file("--output", output);
   const Image sheet = show_dataset(name, place_of(record, path), options);
   NewFile file(output);
   file.write(encode_png(sheet.view()));

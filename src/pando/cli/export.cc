@@ -12,9 +12,9 @@
 #include "pando/app/job/exit_code.h"
 #include "pando/app/run/export_version.h"
 #include "pando/app/run/trained_model.h"
-#include "pando/base/paths.h"
 #include "pando/cli/program.h"
 #include "pando/cli/trained_flags.h"
+#include "pando/options/output_place.h"
 #include "pando/train/safetensors_weights.h"
 
 namespace pando::cli {
@@ -69,14 +69,7 @@ void check_output(const std::string& output) {
   if (output.empty()) {
     throw UsageError("--output: not given, expected the file to write: -o model.onnx");
   }
-  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
-  if (is_folder(output)) {
-    throw UsageError("--output: '", output, "' is a folder; expected the path of a file");
-  }
-  if (!folder.empty() && !is_folder(folder)) {
-    throw UsageError("--output: the folder '", folder.string(),
-                     "' does not exist; create it, or use another path");
-  }
+  check_output_file("--output", output);
 }
 
 // The kind of model files to write; null: weights only, as safetensors. Throws InvalidArgument.

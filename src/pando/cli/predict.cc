@@ -1,7 +1,6 @@
 // `pando predict`: what a trained network says about pictures.
 // SPDX-License-Identifier: MIT
 #include <chrono>
-#include <filesystem>
 #include <iostream>
 #include <optional>
 
@@ -216,12 +215,6 @@ void check_effects(const OptionTable& table, app::AnswerKind kind, bool own_size
   }
 }
 
-void make_folder(const std::string& folder) {
-  std::error_code failure;
-  if (!folder.empty()) std::filesystem::create_directories(folder, failure);
-  if (failure) throw IoError("--output: cannot create ", folder, ": ", failure.message());
-}
-
 // Prints the answers, and what could not be answered to standard error.
 int answer_pictures(Model& model, const PredictFlags& flags, app::PredictionOptions& options,
                     std::ostream& out) {
@@ -278,7 +271,6 @@ int command_predict(std::span<const std::string> args, std::ostream& out) {
   complete_facts(trained.model, flags, options.own_sizes);
   const app::AnswerKind kind = flags.task.value_or(app::answer_kind_of(trained.model));
   check_effects(table, kind, options.own_sizes);
-  make_folder(kind == app::AnswerKind::pixels ? flags.output : "");
   options.kind = kind;
   return answer_pictures(trained.model, flags, options, out);
 }

@@ -7,10 +7,10 @@
 #include "pando/app/html/run_report.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/base/new_file.h"
-#include "pando/base/paths.h"
 #include "pando/base/strings.h"
 #include "pando/cli/program.h"
 #include "pando/options/command_line.h"
+#include "pando/options/output_place.h"
 
 namespace pando::cli {
 
@@ -43,17 +43,6 @@ std::vector<app::RunRecord> read_runs(const std::vector<std::string>& folders) {
   return runs;
 }
 
-// Checked before the runs are read.
-void check_report_place(const std::string& output) {
-  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
-  if (!folder.empty() && !is_folder(folder)) {
-    throw UsageError("--output: the folder '", folder.string(), "' does not exist");
-  }
-  if (is_folder(output)) {
-    throw UsageError("--output: expected a file, got the folder '", output, "'");
-  }
-}
-
 }  // namespace
 
 int command_report(std::span<const std::string> args, std::ostream& out) {
@@ -74,7 +63,7 @@ int command_report(std::span<const std::string> args, std::ostream& out) {
     out << kReportHelpHead << help_text(table);
     return app::kDone;
   }
-  if (!output.empty()) check_report_place(output);
+  if (!output.empty()) check_output_file("--output", output);
   const std::vector<app::RunRecord> runs = read_runs(folders);
   if (output.empty()) {
     output = runs.size() == 1 ? (runs[0].folder / "report.html").string() : "report.html";

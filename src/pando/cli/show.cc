@@ -11,10 +11,10 @@
 #include "pando/app/run/trained_model.h"
 #include "pando/base/json.h"
 #include "pando/base/new_file.h"
-#include "pando/base/paths.h"
 #include "pando/cli/program.h"
 #include "pando/cli/trained_flags.h"
 #include "pando/onnx/import.h"
+#include "pando/options/output_place.h"
 
 namespace pando::cli {
 
@@ -182,6 +182,7 @@ int command_show(std::span<const std::string> args, std::ostream& out) {
     out << kShowHelpHead << help_text(table);
     return app::kDone;
   }
+  if (!flags.graph.empty()) check_output_file("--graph", flags.graph);
   if (is_onnx_file(flags.what)) {
     const onnx::ModelProto file = onnx::read_model(flags.what);
     const std::vector<std::string> unknown = onnx::unknown_ops(file);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "pando/base/paths.h"
 #include "pando/options/presets.h"
 #include "pando/options/usage_error.h"
 
@@ -228,6 +229,10 @@ void check_is_map(const ConfigValue& value, const std::string& path) {
 void apply_preset(OptionTable& table, const ConfigValue& file, const CommonOptions& common,
                   const std::string& path) {
   const ConfigValue* preset = file.find(common.config);
+  if (preset == nullptr && path.empty() && is_plain_file(common.config)) {
+    throw UsageError("--config: expected the name of a preset, got the file '", common.config,
+                     "'; use --config-path ", common.config);
+  }
   if (preset == nullptr) {
     throw UsageError("--config: ", path.empty() ? "" : path + ": ",
                      unknown_name_message("preset", common.config, file.keys));

@@ -6,8 +6,7 @@
 #include <filesystem>
 
 #include "pando/app/job/exit_code.h"
-#include "pando/base/new_file.h"
-#include "pando/base/paths.h"
+#include "pando/options/output_place.h"
 #include "pando/runtime/machine/device_set.h"
 
 namespace pando::plan {
@@ -149,15 +148,7 @@ void check_plot(const std::string& plot) {
   if (path.extension() != ".svg") {
     throw UsageError("--plot: expected a name that ends with .svg, got '", plot, "'");
   }
-  const std::filesystem::path folder = path.parent_path();
-  if (!folder.empty() && !is_folder(folder)) {
-    throw UsageError("--plot: the folder '", folder.string(), "' does not exist; create it first");
-  }
-  try {
-    check_can_write(plot);
-  } catch (const IoError& error) {
-    throw UsageError("--plot: ", error.what());
-  }
+  check_output_file("--plot", plot);
 }
 
 void validate(const PlanOptions& options) {

@@ -261,6 +261,11 @@ TEST_F(TrainingRunTest, ARunDirectoryThatCannotBeMadeIsAWrongOption) {
   options.run_dir = folder_.write("file", "x");
   const std::string said = testing_support::error_of<UsageError>([&] { run_training(options); });
   EXPECT_SAYS(said, options.run_dir + ": cannot be created: Not a directory");
+  TrainOptions dump = this->options("run");
+  std::filesystem::create_symlink("loop", folder_.path / "loop");
+  dump.dump_ir = (folder_.path / "loop").string();
+  EXPECT_SAYS(testing_support::error_of<UsageError>([&] { run_training(dump); }),
+              "--dump-ir: ", "loop", "use another path");
 }
 
 TEST_F(TrainingRunTest, DivergenceEndsWithItsOwnExitCode) {

@@ -15,6 +15,7 @@
 #include "pando/base/new_file.h"
 #include "pando/data/image/augment.h"
 #include "pando/data/image/png.h"
+#include "pando/options/output_place.h"
 #include "pando/zoo/head.h"
 
 namespace pando::app {
@@ -60,7 +61,10 @@ class Answers {
       throw InvalidArgument("the output has ", output[2],
                             " classes for each pixel, expected up to ", kMostMaskClasses);
     }
-    if (!options.mask_folder.empty()) masks_ = mask_paths();
+    if (options.mask_folder.empty()) return;
+    make_output_folder("--output", options.mask_folder);
+    masks_ = mask_paths();
+    keep_pictures();
   }
 
   Prediction of(size_t file, std::span<float> values, const Shape& shape) const {
@@ -138,6 +142,19 @@ class Answers {
       paths.push_back((fs::path(options_.mask_folder) / (name + ".png")).string());
     }
     return paths;
+  }
+
+  // Masks must not replace the pictures that they are made of.
+  void keep_pictures() const {
+    std::error_code missing;
+    for (const std::string& mask : masks_) {
+      if (!fs::exists(mask, missing)) continue;
+      for (const std::string& file : options_.files) {
+        if (!fs::equivalent(mask, file, missing)) continue;
+        throw InvalidArgument("--output: the mask '", mask, "' would replace the picture '", file,
+                              "'; use another folder");
+      }
+    }
   }
 
   const PredictionOptions& options_;

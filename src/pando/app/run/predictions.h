@@ -28,7 +28,7 @@ struct PredictionOptions {
   std::vector<std::string> files;
   int64_t top = 5;  // classes that are shown
   int64_t batch_size = 32;
-  std::string mask_folder;         // for AnswerKind::pixels; must exist
+  std::string mask_folder;         // for AnswerKind::pixels; is created
   std::optional<AnswerKind> kind;  // nothing: as the model says
   // Where the model leaves height and width open (Model::open_sizes()), each picture keeps its
   // size, stretched to the next multiples of size_multiple. If only one of them is open, the
