@@ -101,7 +101,7 @@ TEST_F(Train, ValuesThatAreLargerThanTheMachineAreRefused) {
   const auto refused = [&](const std::string& batch) {
     const Result result =
         run({"train", "--model=resnet18", "--dataset=imagenet", "--synthetic-data=host", "--quiet",
-             "--image-size=8192", "--micro-batch-size=" + batch, "--run-dir", run_dir().string()});
+             "--image-size=4096", "--micro-batch-size=" + batch, "--run-dir", run_dir().string()});
     EXPECT_EQ(result.code, app::kUsage) << result.err;
     EXPECT_FALSE(std::filesystem::exists(run_dir()));
     return result.err;

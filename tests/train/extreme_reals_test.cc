@@ -49,7 +49,7 @@ std::vector<RealCase> layer_reals() {
        [](R r) {
          return Resize({.scales = {1, r}});
        },
-       1e-320},
+       0.25, 1 << 22, "expected"},
       {"Rescaling factor", [](R r) { return Rescaling({.factor = r}); }},
       {"Rescaling offset", [](R r) { return Rescaling({.offset = r}); }},
       {"NormalisePixels scale", [](R r) { return NormalisePixels({.scale = {r}}); }},
@@ -87,7 +87,7 @@ std::vector<CompileCase> compile_reals() {
        [](C& c, R r) { c.loss = SparseCategoricalCrossentropy({.label_smoothing = r}); }, 0, 1},
       {"label_smoothing", [](C& c, R r) { c.loss = one_hot_focal({.label_smoothing = r}); }, 0, 1},
       {"gamma", [](C& c, R r) { c.loss = one_hot_focal({.gamma = r}); }},
-      {"alpha", [](C& c, R r) { c.loss = one_hot_focal({.alpha = r}); }},
+      {"alpha", [](C& c, R r) { c.loss = one_hot_focal({.alpha = r}); }, 0, 1},
       {"loss_weights", [](C& c, R r) { c.loss_weights = r; }, -kMost},
       {"learning_rate", [](C& c, R r) { c.optimizer = SGD({.learning_rate = r}); }},
       {"momentum", [](C& c, R r) { c.optimizer = SGD({.momentum = r}); }, 0, 0.99},

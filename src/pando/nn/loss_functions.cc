@@ -46,6 +46,12 @@ Loss one_number_loss(std::string op, const char* attribute, double value) {
           }};
 }
 
+// The op takes a negative number for "no factor".
+void check_alpha(const char* loss, double alpha) {
+  if (alpha >= 0 && alpha <= 1) return;
+  throw InvalidArgument(loss, ": alpha: expected 0 to 1, got ", alpha);
+}
+
 }  // namespace
 
 Loss BinaryCrossentropy(CrossentropyOptions options) {
@@ -56,6 +62,7 @@ Loss BinaryCrossentropy(CrossentropyOptions options) {
 }
 
 Loss BinaryFocalCrossentropy(FocalOptions options) {
+  check_alpha("BinaryFocalCrossentropy", options.alpha);
   return entropy_loss({.name = "binary_focal_crossentropy",
                        .op = "binary_cross_entropy",
                        .probability_op = "sigmoid",
@@ -65,6 +72,7 @@ Loss BinaryFocalCrossentropy(FocalOptions options) {
 }
 
 Loss CategoricalFocalCrossentropy(FocalOptions options) {
+  check_alpha("CategoricalFocalCrossentropy", options.alpha);
   return entropy_loss({.name = "categorical_focal_crossentropy",
                        .op = "cross_entropy",
                        .probability_op = "softmax",

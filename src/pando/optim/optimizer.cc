@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/optim/optimizer.h"
 
-#include <cmath>
+#include <limits>
 
 #include "pando/base/error.h"
 #include "pando/optim/ranges.h"
@@ -24,9 +24,10 @@ Optimizer regularized(Optimizer optimizer, const Regularization& regularization)
 
 Optimizer with_layer_rates(Optimizer optimizer, std::map<std::string, double> factors) {
   for (const auto& [layer, factor] : factors) {
-    if (std::isfinite(factor) && factor >= 0) continue;
+    if (factor >= 0 && factor <= std::numeric_limits<float>::max()) continue;
     throw InvalidArgument("the factor on the learning rate of layer '", layer,
-                          "': expected a finite number of 0 or more, got ", factor);
+                          "': expected a finite number of 0 or more that 32 bits can hold, got ",
+                          factor);
   }
   optimizer.layer_rates = std::move(factors);
   return optimizer;

@@ -2,6 +2,8 @@
 #include "pando/train/programs.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -109,7 +111,11 @@ class OutputBuilder {
     const double* weight = request_.loss_weights == nullptr
                                ? nullptr
                                : request_.loss_weights->of(i, network_.outputs(), "loss_weights");
-    return weight == nullptr ? 1 : *weight;
+    if (weight == nullptr) return 1;
+    if (!(std::abs(*weight) <= std::numeric_limits<float>::max())) {
+      throw InvalidArgument("loss_weights: expected a number that 32 bits can hold, got ", *weight);
+    }
+    return *weight;
   }
   ir::Value* append(std::vector<ir::Value*> inputs, ir::Attributes attributes) {
     return ops::append(graph_, {.op = "sum_losses",

@@ -27,6 +27,7 @@ std::atomic<int> stop_objects{0};
 constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 std::array<struct sigaction, kSignals.size()> previous_actions;
 struct sigaction previous_pipe_action;
+bool watches_output = false;  // whether the outermost object took over SIGPIPE
 
 // Unlike std::chrono, clock_gettime() is safe in a signal handler by contract.
 int64_t monotonic_nanoseconds() {
@@ -96,10 +97,12 @@ void keep_previous_actions() {
   }
 }
 
+// After a request, SIGPIPE stays ours until the program ends: what is saved keeps its code.
 void watch_output() {
   struct sigaction found = {};
   sigaction(SIGPIPE, nullptr, &found);
   if (found.sa_handler == SIG_IGN || found.sa_handler == handle_closed_output) return;
+  watches_output = true;
   previous_pipe_action = found;
   struct sigaction action = {};
   action.sa_handler = handle_closed_output;
@@ -108,9 +111,7 @@ void watch_output() {
 }
 
 void leave_output_alone() {
-  struct sigaction found = {};
-  sigaction(SIGPIPE, nullptr, &found);
-  if (found.sa_handler == handle_closed_output) sigaction(SIGPIPE, &previous_pipe_action, nullptr);
+  if (watches_output) sigaction(SIGPIPE, &previous_pipe_action, nullptr);
 }
 
 sigset_t stop_signals() {
@@ -146,6 +147,7 @@ StopSignal::StopSignal(const char* answer, ClosedOutput closed_output)
   received_signal = 0;
   stop_wanted = false;
   set_handler(handle_stop);
+  watches_output = false;
   if (closed_output == ClosedOutput::stops) watch_output();
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // delivers signals that were held

@@ -49,8 +49,9 @@ Layer Activation(std::string activation, NameOption options) {
 
 Layer ReLU(ReLUOptions options) {
   nn::OneOp spec{"ReLU", "re_lu", "relu", {}, 1, 1, std::move(options.name)};
-  if (!(options.max_value >= 0)) {
-    throw InvalidArgument("ReLU: max_value: expected 0 or more, got ", options.max_value);
+  if (!(options.max_value >= 0 && options.max_value <= std::numeric_limits<float>::max())) {
+    throw InvalidArgument("ReLU: max_value: expected 0 or more, which 32 bits can hold, got ",
+                          options.max_value);
   }
   if (options.negative_slope != 0 && options.max_value != 0) {
     throw InvalidArgument("ReLU: expected max_value or negative_slope, got both");
