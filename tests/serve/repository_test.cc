@@ -170,6 +170,43 @@ TEST(Repository, ReloadChangesWhatIsServed) {
   EXPECT_TRUE(server->find({.name = "n"}));
 }
 
+TEST(Repository, AReloadBringsBatchingParametersToNewVersions) {
+  const Served served(1);
+  const Served other(1);
+  std::vector<std::optional<BatchingParameters>>
+      seen;  // by the repository's thread, before poll ends
+  Repository repository(served.config, {.load = [&](const FoundVersion&, const ModelConfig& model) {
+                          seen.push_back(model.batching);
+                          throw IoError("not loaded");
+                          return std::shared_ptr<LoadedModel>();
+                        }});
+  repository.poll();
+  ServerConfig config = other.config;
+  config.batching = BatchingParameters{.max_batch_size = 7};
+  repository.reload(config);
+  repository.poll();
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_FALSE(seen[0].has_value());
+  ASSERT_TRUE(seen[1].has_value());
+  EXPECT_EQ(seen[1]->max_batch_size, 7);
+}
+
+// A server whose first version was replaced while another model loaded must become ready.
+TEST(Repository, VersionsThatEndedWellAreSettled) {
+  const Served served(1);
+  Repository repository(
+      served.config, {.load = [](const FoundVersion& found, const ModelConfig& model) {
+        return LoadedModel::load(model_file_of(found),
+                                 {.name = model.name, .version = found.version, .max_batch = 4});
+      }});
+  repository.poll();
+  served.write(2);
+  repository.poll();
+  repository.poll();
+  ASSERT_EQ(repository.status({.name = "m", .version = 1})->versions[0].state, VersionState::end);
+  EXPECT_TRUE(repository.await_settled(std::chrono::seconds(0)));
+}
+
 TEST(Repository, AnotherBasePathHasOtherModels) {
   const Served served(1);
   const TempFolder other;

@@ -50,8 +50,7 @@ struct ModelServer::Impl {
                                                  .max_request_samples = config.max_request_samples,
                                                  .warmup_runs = config.warmup_runs});
     ModelQueue& queue = loaded->queue();
-    queue.limits = limits_of(config, model.batching ? model.batching : config.batching,
-                             loaded->predictor().max_batch());
+    queue.limits = limits_of(config, model.batching, loaded->predictor().max_batch());
     queue.metrics = std::make_unique<ModelMetrics>(metrics, model.name, found.version);
     queue.seconds_per_sample = loaded->warm_seconds_per_sample();
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();

@@ -201,6 +201,7 @@ bool Repository::step(const std::string& name, const std::stop_token& stop) {
       return false;
     }
     config = entry->second.config;
+    if (!config.batching) config.batching = config_.batching;  // as the last reload says
   }
   const Seen seen = look(config);
   std::optional<FoundVersion> next;

@@ -39,8 +39,8 @@ class Repository {
   Result<ModelStatus> status(const ModelSpec& spec) const;
   std::vector<ModelStatus> models() const;
   bool all_available() const;
-  // Waits until every model is available or has failed, or the time is over.
-  void await_settled(std::chrono::duration<double> at_most) const;
+  // Waits until no version is about to be loaded, or the time is over: then false.
+  bool await_settled(std::chrono::duration<double> at_most) const;
   // Requires: the configuration is valid.
   void reload(ServerConfig config);
   // Looks for versions and waits until what it found is loaded or has failed.

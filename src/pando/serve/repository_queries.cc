@@ -119,14 +119,16 @@ std::vector<std::shared_ptr<const LoadedModel>> Repository::loaded() const {
 
 bool Repository::is_settled(const Entry& entry) {
   const auto is_done = [](const auto& version) {
-    return version.second.state == VersionState::available || !version.second.status.ok();
+    const VersionState state = version.second.state;
+    return state == VersionState::available || state == VersionState::unloading ||
+           state == VersionState::end || !version.second.status.ok();
   };
   return entry.is_known && std::ranges::all_of(entry.versions, is_done);
 }
 
-void Repository::await_settled(std::chrono::duration<double> at_most) const {
+bool Repository::await_settled(std::chrono::duration<double> at_most) const {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, at_most, [&] {
+  return changed_.wait_for(lock, at_most, [&] {
     return std::ranges::all_of(entries_, [](const auto& entry) {
       return entry.second.is_leaving || is_settled(entry.second);
     });
