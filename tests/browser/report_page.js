@@ -163,7 +163,11 @@ const compare = async (browser, look) => {
   const toggle = await page.$("#curves .controls > button[aria-pressed]");
   await toggle.click();
   check((await toggle.evaluate((button) => button.getAttribute("aria-pressed"))) === "false", "a run cannot be hidden");
+  const hidden = () => page.$$eval("#curves .u-series.u-off", (entries) => entries.length);
+  const off = await hidden();
+  check(off > 0, "no curve of a hidden run is hidden");
   await (await page.$("#curves .choice ::-p-text(time)")).click();
+  check((await hidden()) === off, "a hidden run comes back with another axis");
   await (await page.$("#classes .controls ::-p-text(second)")).click();
   check((await page.$("#classes table.confusion")) !== null, "the second run has no classes");
   if (screenshots) await browser.screenshot(page, `${screenshots}/compared-${lookName(look)}.png`);

@@ -36,6 +36,16 @@ TEST(RunReport, HasResultCommandAndCurves) {
   EXPECT_EQ(data.at("charts").items().size(), 2u);
 }
 
+TEST(RunReport, ValidationsOfEarlierEpochsDoNotTurnBackTheCount) {
+  const TestFolder folder;
+  folder.write("config.yml", "model: mnist_cnn\n");
+  folder.write("history.json",
+               "[\n{\"epoch\":3.0,\"step\":30,\"loss\":0.5},\n"
+               "{\"epoch\":1.0,\"step\":10,\"val_accuracy\":0.8}\n]\n");
+  const Json data = data_of_page(run_report_html({folder.path}));
+  EXPECT_EQ(data.at("runs").items()[0].get<double>("epochs"), 3);
+}
+
 TEST(RunReport, NamesTheOptionsThatDiffer) {
   const TestFolder folder;
   for (const char* name : {"a", "b"}) std::filesystem::create_directory(folder.path / name);

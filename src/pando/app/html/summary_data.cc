@@ -34,6 +34,12 @@ Json last_of(const RunRecord& run, std::optional<double> HistoryRow::*column) {
   return nullptr;
 }
 
+// Validations after training have rows of earlier epochs.
+Json last_epoch(const RunRecord& run) {
+  if (run.rows.empty()) return nullptr;
+  return std::ranges::max_element(run.rows, {}, &HistoryRow::epoch)->epoch;
+}
+
 Json mean_throughput(const RunRecord& run) {
   double sum = 0;
   int64_t count = 0;
@@ -61,7 +67,7 @@ Json run_summary(const RunRecord& run) {
           {"metric", task.metric},
           {"is_fraction", task.is_fraction},
           {"best", best_json(run)},
-          {"epochs", run.rows.empty() ? Json() : Json(run.rows.back().epoch)},
+          {"epochs", last_epoch(run)},
           {"loss", last_of(run, &HistoryRow::loss)},
           {"val_loss", last_of(run, &HistoryRow::val_loss)},
           {"seconds", last_of(run, &HistoryRow::seconds)},

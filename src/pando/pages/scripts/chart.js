@@ -1,7 +1,7 @@
 // A chart of curves over steps, epochs or time, drawn by uPlot: values under the pointer, zoom, a
 // table. SPDX-License-Identifier: MIT
 //
-// A curve is {name, color: 0.., dashed: bool, x: {step: [], epoch: [], seconds: []}, y: []}; null is
+// A curve is {name, color: 0.., dashed: bool, hidden: bool, x: {step: [], epoch: [], seconds: []}, y: []}; null is
 // a gap. All curves of a chart have one unit.
 
 const kAxes = {epoch: "epoch", step: "step", seconds: "time"};
@@ -51,7 +51,7 @@ class CurveChart {
     if (range) this.zoomTo(range);
     if (this.table.open) this.fillTable();
   }
-  setShown(index, show) { this.chart?.setSeries(index + 1, {show}); }
+  setShown(index, show) { this.curves[index].hidden = !show; this.chart?.setSeries(index + 1, {show}); }
 
   fit() {
     const width = Math.floor(this.plot.clientWidth);
@@ -107,7 +107,7 @@ class CurveChart {
   series(curve) {
     const stroke = () => seriesColor(curve.color || 0);
     const few = curve.y.filter(isNumber).length <= 60;
-    return {label: curve.name, stroke, width: 1.75, dash: curve.dashed ? [6, 4] : undefined, spanGaps: true,
+    return {label: curve.name, show: !curve.hidden, stroke, width: 1.75, dash: curve.dashed ? [6, 4] : undefined, spanGaps: true,
       points: {show: few, size: 5, fill: stroke, stroke},
       value: (u, value) => value === null || value === undefined ? "–" : unitText(value, this.unit)};
   }

@@ -42,6 +42,10 @@ class CurvePanel {
     return button;
   }
 
+  drawn(curves) {
+    return drawnCurves(curves, this.runs).map((curve) => ({...curve, hidden: this.hidden.has(curve.run)}));
+  }
+
   setAxis(axis) {
     this.axis = axis;
     for (const {chart} of this.charts) chart.setAxis(axis);
@@ -53,12 +57,12 @@ class CurvePanel {
     if (titles(charts) === titles(this.charts)) {
       this.charts.forEach((entry, i) => {
         entry.curves = charts[i].curves;
-        entry.chart.setCurves(drawnCurves(charts[i].curves, this.runs));
+        entry.chart.setCurves(this.drawn(charts[i].curves));
       });
       return;
     }
     this.charts = charts.map((chart) => ({title: chart.title, curves: chart.curves,
-      chart: new CurveChart({...chart, curves: drawnCurves(chart.curves, this.runs), axis: this.axis})}));
+      chart: new CurveChart({...chart, curves: this.drawn(chart.curves), axis: this.axis})}));
     this.grid.replaceChildren(...this.charts.map(({chart}) => chart.element));
   }
 }
