@@ -11,6 +11,7 @@ FLAGS = ["--model=toy_model_bn", "--optimizer=adam", "--micro-batch-size=16", "-
 # moved to previous-<n>.
 FILES = re.compile(r"previous-\d+|(previous-\d+/)?(\.run|config\.yml|class_names\.txt|"
                    r"curves\.svg|history\.(csv|json)|(summary|run)\.json|log\.txt|"
+                   r"load\.csv|input\.(json|png)|"
                    r"events\.out\.tfevents\..*|checkpoints|"
                    r"checkpoints/(\.run|epoch_[0-9.]+\.h5(\.damaged)?))")
 

@@ -32,6 +32,14 @@ TEST(LoadRecorder, WritesRowsWhileItLives) {
   EXPECT_GT(rows[1].resident_bytes, 1e6);
 }
 
+TEST(LoadRecorder, SaysWhyItEnded) {
+  const TestFolder folder;
+  LoadRecorder recorder({.folder = folder.path / "missing"});
+  EXPECT_NE(recorder.stop().find("missing/load.csv"), std::string::npos) << recorder.stop();
+  LoadRecorder fine({.folder = folder.path});
+  EXPECT_EQ(fine.stop(), "");
+}
+
 TEST(LoadRecorder, IsBounded) {
   const TestFolder folder;
   {

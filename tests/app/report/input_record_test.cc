@@ -12,8 +12,8 @@ TEST(InputRecord, SpreadsOverTheData) {
   const TestFolder folder;
   Tensor labels(DType::i32, {100});
   for (int i = 0; i < 100; ++i) labels.i32()[static_cast<size_t>(i)] = i;
-  write_input_record(folder.path,
-                     Dataset::from_tensors(Tensor(DType::f32, {100, 4, 6, 3}), labels));
+  write_input_record(
+      folder.path, input_record(Dataset::from_tensors(Tensor(DType::f32, {100, 4, 6, 3}), labels)));
   const Json record = Json::parse(folder.read(kInputFile));
   EXPECT_EQ(record.get<std::string>("fields"), "x f32[4,6,3], y i32[]");
   EXPECT_EQ(record.at("tile").dump(), "[4,6]");
@@ -26,15 +26,17 @@ TEST(InputRecord, SpreadsOverTheData) {
 TEST(InputRecord, LabelsOfMixedAndOtherSamples) {
   const TestFolder folder;
   const Tensor mixed({1, 3}, std::vector<float>{0.1f, 0.2f, 0.7f});
-  write_input_record(folder.path, Dataset::from_tensors(Tensor(DType::u8, {1, 4, 4, 1}), mixed));
+  write_input_record(folder.path,
+                     input_record(Dataset::from_tensors(Tensor(DType::u8, {1, 4, 4, 1}), mixed)));
   EXPECT_EQ(Json::parse(folder.read(kInputFile)).at("samples").dump(), "[[0,2]]");
-  write_input_record(folder.path, Dataset::from_tensors(Tensor(DType::u8, {1, 4, 4, 1})));
+  write_input_record(folder.path,
+                     input_record(Dataset::from_tensors(Tensor(DType::u8, {1, 4, 4, 1}))));
   EXPECT_EQ(Json::parse(folder.read(kInputFile)).at("samples").dump(), "[[0,null]]");
 }
 
 TEST(InputRecord, NothingForOtherData) {
   const TestFolder folder;
-  write_input_record(folder.path, Dataset::from_tensors(Tensor(DType::f32, {2, 7})));
+  write_input_record(folder.path, input_record(Dataset::from_tensors(Tensor(DType::f32, {2, 7}))));
   EXPECT_FALSE(std::filesystem::exists(folder.path / kInputFile));
 }
 

@@ -2,18 +2,18 @@
 #include "pando/app/record/load_recorder.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <cstdio>
 #include <fstream>
 #include <mutex>
-#include <span>
+#include <system_error>
 
 #include <fmt/core.h>
 #include <sys/resource.h>
 
 #include "pando/base/error.h"
 #include "pando/base/memory_use.h"
-#include "pando/base/new_file.h"
 #include "pando/base/strings.h"
 #include "pando/base/threads.h"
 
@@ -82,10 +82,18 @@ std::string line_of(const LoadRow& row) {
                      row.read_per_second, row.written_per_second);
 }
 
+void write_text(const std::filesystem::path& path, std::string_view text, std::ios::openmode how) {
+  std::ofstream file(path, how);
+  file << text << std::flush;
+  if (!file) {
+    throw IoError("cannot write '", path.string(), "': ", std::generic_category().message(errno));
+  }
+}
+
 void write_rows(const std::filesystem::path& path, const std::vector<LoadRow>& rows) {
   std::string text = kLoadHead;
   for (const LoadRow& row : rows) text += line_of(row);
-  write_new_file(path.string(), std::as_bytes(std::span(text)));
+  write_text(path, text, std::ios::trunc);
 }
 
 // Records until the stop.
@@ -132,8 +140,7 @@ class LoadLoop {
       factor_ *= 2;
       return write_rows(path_, rows_);
     }
-    std::ofstream file(path_, std::ios::app);
-    file << line_of(row);
+    write_text(path_, line_of(row), std::ios::app);
   }
 
   void shorten() { rows_ = halved(rows_, 0); }
@@ -187,17 +194,23 @@ std::vector<LoadRow> read_load(const std::filesystem::path& run_directory) {
 }
 
 LoadRecorder::LoadRecorder(const LoadRecorderOptions& options)
-    : thread_(start_thread("load", [options](const std::stop_token& stop) {
+    : thread_(start_thread("load", [this, options](const std::stop_token& stop) {
         try {
           give_way();
           LoadLoop(options).run(stop);
-        } catch (const std::exception&) {  // a full disk, for example
+        } catch (const std::exception& error) {  // a full disk, for example
+          failure_ = error.what();
         }
       })) {}
 
-LoadRecorder::~LoadRecorder() {
-  thread_.request_stop();
-  thread_.join();
+LoadRecorder::~LoadRecorder() { stop(); }
+
+const std::string& LoadRecorder::stop() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  }
+  return failure_;
 }
 
 }  // namespace pando::app

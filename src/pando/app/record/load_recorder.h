@@ -4,8 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
-#include <optional>
-#include <string_view>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -33,7 +32,7 @@ struct LoadRecorderOptions {
   size_t most_rows = 1000;  // when there are more, every second one goes and the period doubles
 };
 
-// Writes rows from a thread of its own until it is destroyed, a few microseconds of work each. What
+// Writes rows from a thread of its own until it is stopped, a few microseconds of work each. What
 // cannot be read or written ends the recording, never the run.
 class LoadRecorder {
  public:
@@ -42,7 +41,11 @@ class LoadRecorder {
   LoadRecorder(const LoadRecorder&) = delete;
   LoadRecorder& operator=(const LoadRecorder&) = delete;
 
+  // Ends the recording, if that has not happened yet. Returns why it failed; empty if it did not.
+  const std::string& stop();
+
  private:
+  std::string failure_;  // of the thread until it is joined
   std::jthread thread_;
 };
 

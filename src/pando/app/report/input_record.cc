@@ -30,9 +30,9 @@ int64_t index_of(const Dataset& train, int64_t i, int64_t count) {
 
 }  // namespace
 
-void write_input_record(const std::filesystem::path& folder, const Dataset& train) {
+InputRecord input_record(const Dataset& train) {
   const Field& x = train.fields()[0];
-  if (!is_picture(x.shape, x.dtype) || train.size() < 1) return;
+  if (!is_picture(x.shape, x.dtype) || train.size() < 1) return {};
   const PictureSheetOptions options{.most_side = 64};
   const int64_t count = std::min({kInputSamples, train.size(), sheet_capacity(x.shape, options)});
   Json rows = Json::array();
@@ -45,15 +45,19 @@ void write_input_record(const std::filesystem::path& folder, const Dataset& trai
         return std::move(sample.fields[0]);
       },
       options);
-  const std::vector<uint8_t> png = encode_png(sheet.image.view());
-  store::replace_file((folder / kInputPictures).string(), {std::as_bytes(std::span(png))});
   const Json record = {{"version", 1},
                        {"fields", to_string(train.fields())},
                        {"columns", sheet.columns},
                        {"tile", Json::Items{sheet.tile.height, sheet.tile.width}},
                        {"samples", std::move(rows)}};
-  const std::string text = record.dump() + "\n";
-  store::replace_file((folder / kInputFile).string(), {std::as_bytes(std::span(text))});
+  return {.json = record.dump() + "\n", .png = encode_png(sheet.image.view())};
+}
+
+void write_input_record(const std::filesystem::path& folder, const InputRecord& record) {
+  if (record.json.empty()) return;
+  const auto pictures = std::as_bytes(std::span(record.png));
+  store::replace_file((folder / kInputPictures).string(), {pictures});
+  store::replace_file((folder / kInputFile).string(), {std::as_bytes(std::span(record.json))});
 }
 
 }  // namespace pando::app

@@ -27,10 +27,22 @@ std::unique_ptr<LoadRecorder> begin_load(const TrainingSetup& setup,
 
 void record_input(const TrainingSetup& setup, const RunDirectory& directory) {
   if (!setup.instances.is_first() || !setup.options.phases.training) return;
+  InputRecord record;
   try {
-    write_input_record(directory.path(), setup.data.sets.train);
+    record = input_record(setup.data.sets.train);
   } catch (const Error&) {  // a sample that cannot be read ends or skips where training reads it
+    return;
   }
+  try {
+    write_input_record(directory.path(), record);
+  } catch (const IoError& error) {
+    setup.out << "warning: the report will show no samples: " << error.what() << std::endl;
+  }
+}
+
+void end_load(const TrainingSetup& setup, LoadRecorder* load) {
+  if (load == nullptr || load->stop().empty()) return;
+  setup.out << "warning: the report will show a part of the load: " << load->stop() << std::endl;
 }
 
 void write_schedule(const TrainingSetup& setup, const profile::Trace& trace) {

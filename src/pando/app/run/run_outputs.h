@@ -16,6 +16,9 @@ namespace pando::app {
 // Null in all instances but the first, and if the system refuses another thread.
 std::unique_ptr<LoadRecorder> begin_load(const TrainingSetup& setup, const RunDirectory& directory);
 
+// Null is allowed.
+void end_load(const TrainingSetup& setup, LoadRecorder* load);
+
 // input.json and input.png.
 void record_input(const TrainingSetup& setup, const RunDirectory& directory);
 

@@ -97,6 +97,7 @@ class TrainingRun {
       if (setup_.instances.is_first()) {
         directory->attempt([&] { write_curves(directory->path()); });
       }
+      end_load(setup_, load_.get());
       end_run(*directory, state_after(code), cause_);
       tell_unwritten(*directory, code);
       return code;
