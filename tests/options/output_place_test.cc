@@ -43,7 +43,7 @@ TEST(OutputPlace, AFileThatCannotBeWrittenIsAnErrorOfTheFlag) {
   };
   for (const auto& [path, word] : places) {
     SCOPED_TRACE(path);
-    EXPECT_SAYS(error_of<UsageError>([&] { check_output_file("--graph", path); }),
+    EXPECT_SAYS(error_of<UsageError>([&, place = path] { check_output_file("--graph", place); }),
                 "--graph: ", word, "use another path");
   }
 }
