@@ -1,5 +1,7 @@
 #include "pando/benchmark/output_scan.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 namespace pando::benchmark {

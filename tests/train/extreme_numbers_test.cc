@@ -1,6 +1,8 @@
 // Numbers that make no sense: a typed error or a right result, never a signal or endless work.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <thread>
 
 #include "tests/train/extreme_support.h"

@@ -1,5 +1,7 @@
 #include "pando/app/html/run_record.h"
 
+#include <limits>
+
 #include "pando/app/record/run_directory.h"
 #include "pando/base/error.h"
 #include "tests/app/test_folder.h"

@@ -1,5 +1,6 @@
 #include "pando/app/report/class_samples.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
