@@ -55,10 +55,12 @@ Status failure(Code code, const Parts&... parts) {
 template <typename T>
 class Result {
  public:
+  // NOLINTBEGIN(google-explicit-constructor): functions return one or the other
   Result(T value) : value_(std::move(value)) {}
   Result(Status status) : status_(std::move(status)) {
     PANDO_CHECK(!status_.ok(), "a result without a value needs a failure");
   }
+  // NOLINTEND(google-explicit-constructor)
 
   explicit operator bool() const { return value_.has_value(); }
   const Status& status() const { return status_; }

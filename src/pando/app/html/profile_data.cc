@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 // Where a run wrote to: there, or, after its directory has moved, in it.
 fs::path place_of(const RunRecord& run, const std::string& recorded) {
   if (recorded.empty()) return {};
-  const fs::path path = recorded;
+  fs::path path = recorded;
   if (path_exists(path)) return path;
   const fs::path moved = run.folder / path.filename();
   return path_exists(moved) ? moved : fs::path();

@@ -1,6 +1,7 @@
 // Depthwise and separable convolutions. A depthwise convolution is a convolution with a group per
 // channel; in files its weights have the shape of Keras.
 // SPDX-License-Identifier: MIT
+#include "pando/base/checked.h"
 #include "pando/nn/layers/support.h"
 
 namespace pando {
@@ -37,7 +38,9 @@ class DepthwiseLayer : public LayerDefinition {
     }
     const auto& [height, width] = spec_.kernel;
     const int64_t channels = inputs[0].back();
-    const int64_t between = channels * spec_.depth_multiplier;
+    const int64_t between =
+        checked_product(concat(class_name(), " '", layer, "': channels times depth_multiplier"),
+                        {channels, spec_.depth_multiplier});
     std::vector<WeightSpec> specs = {
         {.name = "depthwise_kernel",
          .shape = {height, width, 1, between},
