@@ -135,6 +135,39 @@ TEST(Outputs, WrongWiringNamesBothSides) {
   EXPECT_SAYS(refused({picture, numbers, kind, amount}, few), "each of the 2 outputs", "got 1");
 }
 
+// A loss, a weight and metrics may be given once for all outputs, in their order, or by name.
+TEST(Outputs, TakeOneSettingAListOrNames) {
+  const SymbolicTensor in = Input({3}, {.name = "in"});
+  const Network network(
+      {in}, {Dense({.units = 2, .name = "a"})(in), Dense({.units = 1, .name = "b"})(in)});
+  const Dataset data = Dataset::from_fields({{"in", random_tensor({16, 3}, 1)},
+                                             {"a", random_tensor({16, 2}, 2)},
+                                             {"b", random_tensor({16, 1}, 3)}});
+  const auto trained = [&](const Losses& loss, const LossWeights& weights, const Metrics& metrics) {
+    Model model = compiled(network, {.loss = loss, .loss_weights = weights, .metrics = metrics});
+    model.fit(data, plain_fit(2));
+    return std::pair(model.get_weights(), model.evaluate(data));
+  };
+  using MetricLists = std::vector<std::vector<Metric>>;
+  const auto once = trained("mse", 0.5, {"mae"});
+  EXPECT_NEAR(find_value(once.second, "loss").value(),
+              0.5 * find_value(once.second, "a_loss").value() +
+                  0.5 * find_value(once.second, "b_loss").value(),
+              1e-6);
+  for (const auto& same : {trained(std::vector<Loss>{"mse", "mse"}, std::vector<double>{0.5, 0.5},
+                                   MetricLists{{"mae"}, {"mae"}}),
+                           trained({{"b", "mse"}, {"a", "mse"}}, {{"a", 0.5}, {"b", 0.5}},
+                                   {{"a", {"mae"}}, {"b", {"mae"}}})}) {
+    EXPECT_TRUE(same_bits(same.first, once.first));
+    EXPECT_EQ(same.second, once.second);
+  }
+  const auto other = trained(std::vector<Loss>{"mse", "mae"}, std::vector<double>{1, 2}, {});
+  EXPECT_NEAR(
+      find_value(other.second, "loss").value(),
+      find_value(other.second, "a_loss").value() + 2 * find_value(other.second, "b_loss").value(),
+      1e-6);
+}
+
 // A weight of one output leaves the others alone, and a sample without any weight does not exist.
 TEST(Outputs, HaveWeightsOfTheirOwn) {
   const FieldRows rows = field_rows(16);
@@ -165,22 +198,31 @@ TEST(Outputs, HaveWeightsOfTheirOwn) {
   }
 }
 
-TEST(Outputs, ClassWeightsAreWeightsOfSamples) {
-  const Images all = images(24);
-  Tensor weights(DType::f32, {24});
-  for (size_t i = 0; i < 24; ++i) {
-    weights.f32()[i] = all.y.i32()[i] == 1 ? 3.0f : all.y.i32()[i] == 2 ? 0.0f : 1.0f;
+// An output without weights counts all samples, also where another output weighs them 0.
+TEST(Outputs, OneMayHaveWeightsAlone) {
+  const FieldRows rows = field_rows(16);
+  Tensor half(DType::f32, {16}), ones(DType::f32, {16});
+  for (size_t i = 0; i < 16; ++i) {
+    half.f32()[i] = i % 2 == 0 ? 1 : 0;
+    ones.f32()[i] = 1;
   }
-  FitOptions by_class = plain_fit(2);
-  by_class.class_weight = {{1, 3}, {2, 0}};
-  Model a = compiled(small_cnn(), classifier()), b = compiled(small_cnn(), classifier());
-  a.fit(all.x, all.y, by_class);
-  b.fit(all.x, all.y, weights, plain_fit(2));
-  EXPECT_TRUE(same_bits(a.get_weights(), b.get_weights()));
-  by_class.class_weight = {{3, 1}};
-  EXPECT_SAYS(error_of([&] { a.fit(all.x, all.y, by_class); }), "class_weight", "0 to 2", "got 3");
-  by_class.class_weight = {{1, -1}};
-  EXPECT_SAYS(error_of([&] { a.fit(all.x, all.y, by_class); }), "class 1", "got -1");
+  for (const char* weighed : {"kind", "amount"}) {
+    const bool kind = weighed == std::string("kind");
+    std::vector<std::pair<std::string, Tensor>> fields = {
+        {"picture", rows.seen.x},
+        {"numbers", rows.numbers},
+        {"kind", rows.seen.y},
+        {"amount", rows.amount},
+        {concat("sample_weight/", weighed), half}};
+    const auto trained = [&] {
+      Model model = compiled(two_by_two(), both_losses());
+      model.fit(Dataset::from_fields(fields), plain_fit(2));
+      return model.get_weights();
+    };
+    const std::vector<Tensor> alone = trained();
+    fields.emplace_back(kind ? "sample_weight/amount" : "sample_weight/kind", ones);
+    EXPECT_TRUE(same_bits(alone, trained())) << weighed;
+  }
 }
 
 TEST(Outputs, ANetworkMayBePartOfAnother) {

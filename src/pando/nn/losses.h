@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -121,6 +122,16 @@ class Metrics : public PerOutput<std::vector<Metric>> {
  public:
   using PerOutput::PerOutput;
   Metrics(std::initializer_list<Metric> list) : PerOutput(std::vector<Metric>(list)) {}
+};
+
+// Weights of classes by their numbers, {{0, 1}, {1, 5}}; for some outputs by name,
+// {{"kind", {{1, 5}}}}.
+class ClassWeights : public PerOutput<std::map<int64_t, double>> {
+ public:
+  using PerOutput::PerOutput;
+  ClassWeights() = default;
+  ClassWeights(std::initializer_list<std::pair<const int64_t, double>> weights)
+      : PerOutput(std::map<int64_t, double>(weights)) {}
 };
 
 // The numbers of each sample times its weight; without a value, the weight itself. Requires:

@@ -47,6 +47,8 @@ class PerOutput {
     return &list_[i];
   }
 
+  bool is_for_all() const { return all_.has_value(); }
+
  private:
   std::optional<T> all_;
   std::vector<T> list_;

@@ -19,7 +19,7 @@ struct ClassCheck {
   };
   const char* what = "";        // begins the error message
   int64_t samples = 1;          // of the data, or kEndless
-  std::vector<int> weights;     // the fields with weights of samples; none: all are 1
+  std::vector<int> weights;     // Wiring::deciding_weights(); none: every row is a sample
   std::vector<Labels> outputs;  // those whose losses expect class numbers
 
   // Takes the batch as it came from the stream; rows of weight 0 may have any label. Throws
@@ -28,7 +28,7 @@ struct ClassCheck {
 };
 
 // Makes rows whose weights are all 0 padding: moves the other rows to the front, in their order,
-// and fills the rest with zeros. `weights` are the fields with weights of samples; none: all are 1.
+// and fills the rest with zeros. `weights` are those of ClassCheck.
 void remove_unweighted(Batch& batch, const std::vector<int>& weights);
 
 // Checks outputs whose losses expect class numbers.

@@ -2,17 +2,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <map>
-
 #include "pando/data/dataset.h"
-#include "pando/nn/network.h"
+#include "pando/nn/losses.h"
 
 namespace pando::train {
 
-// The data with the weight of each sample multiplied by that of its class; classes that are not in
-// the map have weight 1. Throws InvalidArgument unless the network has one output with a number per
-// class, labels are class numbers or one-hot, and weights are finite and not negative.
-Dataset with_class_weight(const Dataset& data, const Network& network,
-                          const std::map<int64_t, double>& weights);
+// The data with the weight of each sample, for the loss of an output, multiplied by that of its
+// class; classes that are not there have weight 1. Throws InvalidArgument for outputs that are not
+// named where there are several, outputs that are no number per class, data without labels, and
+// weights that are negative or not finite; the data throw it for a label of a single number that is
+// neither 0 nor 1.
+Dataset with_class_weight(const Dataset& data, const Network& network, const ClassWeights& weights);
 
 }  // namespace pando::train

@@ -138,9 +138,10 @@ struct FitOptions {
   // steps_per_execution says. An execution ends with its epoch at the latest.
   std::function<int64_t(TrainingPosition)> updates_per_execution;
   std::vector<std::shared_ptr<Callback>> callbacks;  // none may be null
-  // Weights of classes, which multiply those of samples; 1 for classes that are not there. For
-  // networks with one output of a number per class.
-  std::map<int64_t, double> class_weight = {};
+  // Weights of classes, which multiply those of samples for the loss of that output; 1 for classes
+  // that are not there. A network with several outputs needs their names. An output of one number
+  // has the classes 0 and 1.
+  ClassWeights class_weight = {};
   int verbose = 1;  // 0 silent, 1 progress, 2 one line per epoch
 };
 

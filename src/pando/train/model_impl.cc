@@ -428,7 +428,7 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   ir::Graph graph = train::build_graph(described, request);
   train::check_sizes(graph, batch);
   place.feed_fields = train::feed_fields(described, graph, fields);
-  place.samples_vary = !predict && !train::wire(described, fields).weights().empty();
+  place.samples_vary = !predict && !train::wire(described, fields).deciding_weights().empty();
   auto program = compiler::compile(std::move(graph), std::move(compiling));
   check_memory(*program, place);
   std::vector<train::MetricColumn> columns;

@@ -226,8 +226,10 @@ std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
     place_of_feed[network.feed_name(i)] = wiring.inputs[i];
   }
   for (size_t i = 0; i < network.outputs().size(); ++i) {
-    place_of_feed[label_feed(network, i)] = wiring.outputs[i].labels;
-    place_of_feed[weight_feed(wiring, network, i)] = wiring.outputs[i].weights;
+    const Wiring::Output& own = wiring.outputs[i];
+    place_of_feed[label_feed(network, i)] = own.labels;
+    // An output without weights has no such feed; the name may be that of another one.
+    if (own.weights >= 0) place_of_feed[weight_feed(wiring, network, i)] = own.weights;
   }
   std::vector<int> places;
   for (const ir::Value* input : graph.inputs()) {

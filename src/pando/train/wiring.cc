@@ -146,6 +146,13 @@ std::vector<int> Wiring::weights() const {
   return places;
 }
 
+std::vector<int> Wiring::deciding_weights() const {
+  const auto counts_always = [](const Output& output) {
+    return output.labels >= 0 && output.weights < 0;
+  };
+  return std::ranges::any_of(outputs, counts_always) ? std::vector<int>() : weights();
+}
+
 Wiring wire(const Network& network, const std::vector<Field>& fields) {
   return Finder(network, fields).find();
 }

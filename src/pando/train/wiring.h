@@ -24,8 +24,11 @@ struct Wiring {
   std::vector<int> inputs;  // per input of the network: the place of its field; -1: there is none
   std::vector<Output> outputs;  // per output of the network
 
-  // The fields with weights, each once. A sample whose weights are all 0 is padding.
+  // The fields with weights, each once.
   std::vector<int> weights() const;
+  // The fields that decide whether a row is a sample: one whose weights are all 0 is padding. Empty
+  // if every row is a sample, because an output with labels has no weights.
+  std::vector<int> deciding_weights() const;
 };
 
 // Finds the fields; what is missing has place -1.
