@@ -25,8 +25,10 @@ inline TestNetwork test_network(const std::string& name, const Shape& input_shap
 // The fields of the data that the network is trained on.
 inline std::vector<Field> training_fields(const TestNetwork& test) {
   const Field x{"x", DType::f32, test.network.inputs()[0].shape};
-  if (test.loss.labels() == LabelKind::classes) return {x, {"y", DType::i32, {}}};
-  return {x, {"y", DType::f32, test.network.outputs()[0].shape}};
+  const Shape& output = test.network.outputs()[0].shape;
+  if (test.loss.labels() != LabelKind::classes) return {x, {"y", DType::f32, output}};
+  // A class for each place before the last axis.
+  return {x, {"y", DType::i32, Shape(std::vector<int64_t>(output.begin(), output.end() - 1))}};
 }
 
 inline ir::Graph graph_of(const TestNetwork& test, RunMode mode, int64_t slice_batch) {

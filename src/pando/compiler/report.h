@@ -1,6 +1,5 @@
 // Writes what the compiler decided, for people and for programs: passes, kernels and why others
 // refused, layouts, work, memory. SPDX-License-Identifier: MIT
-// layouts, work, memory. SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>
