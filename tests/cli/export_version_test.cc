@@ -9,6 +9,7 @@
 #include "pando/onnx/proto.h"
 #include "pando/train/load_model.h"
 #include "tests/cli/run_cli.h"
+#include "tests/data/idx_files.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
@@ -75,6 +76,36 @@ TEST_F(ExportVersions, MayFixTheBatch) {
   EXPECT_EQ(model.facts().serving->batch, 16);
   // Pando itself answers any number.
   EXPECT_EQ(model.predict(Tensor(DType::f32, {3, 28, 28, 1})).shape(), (Shape{3, 10}));
+}
+
+TEST_F(ExportVersions, HaveExamplesOfTheValidationData) {
+  for (const char* part : {"train", "t10k"}) {
+    folder_.write(concat(part, "-images-idx3-ubyte"),
+                  idx_header(8, {5, 28, 28}) + counting_bytes(5 * 28 * 28));
+    folder_.write(concat(part, "-labels-idx1-ubyte"), idx_header(8, {5}) + counting_bytes(5));
+  }
+  const std::string data = "--dataset-path=" + folder_.path();
+  const auto count = [&](const std::string& version) {
+    const std::filesystem::path examples = path("base/" + version + "/examples");
+    if (!std::filesystem::exists(examples)) return 0;
+    return static_cast<int>(std::distance(std::filesystem::directory_iterator(examples),
+                                          std::filesystem::directory_iterator()));
+  };
+  EXPECT_SAYS(export_mnist({data}).out, "5 example pictures");
+  EXPECT_EQ(count("1"), 5);
+  EXPECT_SAYS(export_mnist({data, "--examples=2"}).out, "2 example pictures");
+  EXPECT_EQ(count("2"), 2);
+  EXPECT_FALSE(testing_support::says(export_mnist({data, "--examples=0"}).out, "example"));
+  EXPECT_EQ(count("3"), 0);
+  // Without a wish, what cannot be is left out.
+  const std::string nowhere = "--dataset-path=" + path("nowhere");
+  EXPECT_EQ(export_mnist({nowhere}).code, app::kDone);
+  EXPECT_EQ(count("4"), 0);
+  EXPECT_NE(export_mnist({nowhere, "--examples=2"}).code, app::kDone);
+  EXPECT_SAYS(refusal({"--model=mnist_cnn", "-o", path("x.onnx"), "--examples=2"}), "--export-dir");
+  EXPECT_SAYS(refusal({"--model=mnist_cnn", "--export-dir", path("base"), "--examples=13"}), "12");
+  EXPECT_SAYS(refusal({path("base/1/model.onnx"), "--export-dir", path("base"), "--examples=2"}),
+              "--examples", "which data");
 }
 
 TEST_F(ExportVersions, TakeTheOriginalsOptions) {

@@ -139,6 +139,31 @@ TEST_F(HttpLimits, DropsSlowHeads) {
   EXPECT_TRUE(client.is_closed_within(5000));
 }
 
+// The end of a head that is late arrives, and is read, just before the time limit is looked at: the
+// request is answered with 408, and what was read of it must not be answered too.
+TEST_F(HttpLimits, AnswersLateHeadsOnce) {
+  options.limits.header_timeout = 100ms;
+  const Server server(options, routes);
+  const std::string rest =
+      concat("GET /echo HTTP/1.1\r\nHost: x\r\nX-Test: ", std::string(9000, 'x'),
+             "\r\n\r\n");  // two reads
+  for (int i = 0; i < 4; ++i) {
+    RawClient late(server.port());
+    RawClient busy(server.port());
+    late.send(rest.substr(0, 5));
+    std::this_thread::sleep_for(20ms);  // until it is read
+    busy.send(get("/sleep"));           // keeps the thread from reading for longer than the limit
+    std::this_thread::sleep_for(50ms);
+    late.send(rest.substr(5));
+    EXPECT_EQ(busy.receive().status, 200);
+    const Answer first = late.receive();
+    EXPECT_TRUE(first.status == 408 || first.status == 200) << first.head;
+    if (first.status == 408) {
+      EXPECT_EQ(late.receive().status, 0);
+    }
+  }
+}
+
 TEST_F(HttpLimits, DropsSlowBodies) {
   options.limits.header_timeout = 100ms;
   const Server server(options, routes);

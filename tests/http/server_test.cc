@@ -5,6 +5,8 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "pando/base/error.h"
 #include "tests/http/echo_server.h"
@@ -153,6 +155,26 @@ TEST_F(HttpServer, ListensOnUnixSockets) {
     EXPECT_SAYS(error_of<IoError>([&] { Server second(options, routes); }), "another server");
   }
   EXPECT_FALSE(std::filesystem::exists(options.unix_socket));
+}
+
+// Each socket that is listened on tries again by itself.
+TEST_F(HttpServer, AcceptsOnAllSocketsAfterItWasOutOfFiles) {
+  const testing_support::TempFolder folder;
+  options.unix_socket = folder.path("socket");
+  const Server server(options, routes);
+  const int next = ::dup(0);  // the lowest number that is free
+  ::close(next);
+  rlimit usual = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit scarce = {static_cast<rlim_t>(next) + 2, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &scarce), 0);
+  RawClient tcp(server.port());
+  RawClient local(options.unix_socket);
+  std::this_thread::sleep_for(300ms);  // several attempts to accept
+  EXPECT_EQ(server.connections(), 0);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  EXPECT_EQ(tcp.ask(get("/echo")).status, 200);
+  EXPECT_EQ(local.ask(get("/echo")).status, 200);
 }
 
 TEST_F(HttpServer, TakesOverTheSocketOfADeadServer) {

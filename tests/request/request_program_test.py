@@ -1,7 +1,9 @@
 # Tests `pando request` as users meet it. usage: request_program_test.py PANDO
 # SPDX-License-Identifier: MIT
 import json
+import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -69,6 +71,26 @@ class Request(unittest.TestCase):
             self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual(result.returncode, 1)
         self.assertIn("DEADLINE_EXCEEDED", result.stderr)
+
+    def test_leaves_nothing_after_a_signal(self):
+        """While it sends: its scratch folder and its server go with it."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            scratch = FOLDER / f"scratch-{number}"
+            scratch.mkdir()
+            process = subprocess.Popen([PANDO, "request", "--model", "mnist_cnn", "--num-images", "100000000",
+                                        "--port", "-1"], stdout=subprocess.PIPE, text=True, cwd=FOLDER,
+                                       env=dict(os.environ, TMPDIR=str(scratch)))
+            for line in process.stdout:
+                if line.startswith("Sending requests"):
+                    break
+            children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            self.assertEqual((len(list(scratch.iterdir())), len(children)), (1, 1))
+            process.send_signal(number)
+            self.assertEqual(process.wait(timeout=60), 128 + number)
+            process.stdout.close()
+            self.assertEqual(list(scratch.iterdir()), [])
+            while pathlib.Path(f"/proc/{children[0]}").exists():  # answers what it accepted before it ends
+                time.sleep(0.02)
 
     def test_says_what_is_wrong(self):
         result = request("--host", "127.0.0.1", "--port", "1", "--timeout", "0.5")

@@ -30,6 +30,9 @@ class FakeServable : public serve::Servable {
     inputs_[0].type = serve::ElementType::bytes;
     inputs_[0].shape = {-1};
   }
+  void add_example(std::string name, std::string_view bytes) {
+    examples_.push_back({std::move(name), {bytes.begin(), bytes.end()}});
+  }
   void set_labels(std::vector<std::string> labels) { facts_.labels = std::move(labels); }
 };
 
@@ -47,6 +50,7 @@ class FakeBackend : public Backend {
                                   {{"image", ElementType::f32, {-1, 2, 2, 1}}},
                                   {{"y", ElementType::f32, {-1}}}});
     pictures.take_pictures();
+    pictures.add_example("0-cat.png", "\x89PNG\r\n\x1A\n...");
     add({"pixels", {{"image", ElementType::u8, {-1, 2}}}, {{"y", ElementType::u8, {-1, 2}}}});
     add({"classes", {{"x", ElementType::f32, {-1, 2}}}, {{"y", ElementType::f32, {-1, 2}}}})
         .set_labels({"cat", "\"dog\""});

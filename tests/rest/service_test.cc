@@ -53,6 +53,31 @@ TEST(RestService, TellsThePageAboutModels) {
   }
 }
 
+TEST(RestService, HandsOutExamples) {
+  FakeBackend backend;
+  Service service(backend, {.version = "1"});
+  const auto get = [&](std::string_view path) { return ask(service, "GET", path); };
+  const Json json = Json::parse(get("/pando/models").body);
+  for (const Json& model : json.at("models").items()) {
+    const bool has_some = model.get<std::string>("name") == "pictures";
+    EXPECT_EQ(model.at("examples").items().size(), has_some ? 1U : 0U);
+  }
+  const http::Response picture = get("/pando/examples/pictures/0-cat.png");
+  EXPECT_EQ(picture.status, 200);
+  EXPECT_EQ(picture.content_type, "image/png");
+  EXPECT_EQ(picture.body, "\x89PNG\r\n\x1A\n...");
+  EXPECT_TRUE(has_header(picture, "X-Content-Type-Options"));
+  for (const char* path :
+       {"/pando/examples/", "/pando/examples/pictures", "/pando/examples/pictures/",
+        "/pando/examples/rows/0-cat.png", "/pando/examples/nobody/0-cat.png",
+        "/pando/examples/%zz/0-cat.png", "/pando/examples/pictures/../0-cat.png",
+        "/pando/examples/pictures/../../../etc/passwd"}) {
+    EXPECT_EQ(get(path).status, 404) << path;
+  }
+  Service bare(backend, {.version = "1", .page = false});
+  EXPECT_EQ(ask(bare, "GET", "/pando/examples/pictures/0-cat.png").status, 404);
+}
+
 TEST(RestService, LetsPagesOfOthersAskOnlyIfTold) {
   FakeBackend backend;
   Service closed(backend, {.version = "1"});

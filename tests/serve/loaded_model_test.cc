@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/app/run/example_files.h"
 #include "pando/data/image/jpeg.h"
 #include "pando/data/image/png.h"
 #include "pando/serve/batcher.h"
@@ -146,6 +147,19 @@ TEST(LoadedModel, AServerAnswersForPictures) {
   const auto refused = server.infer(request);
   EXPECT_EQ(refused.status().code, Code::invalid_argument);
   EXPECT_SAYS(refused.status().message, "picture 1");
+}
+
+TEST(LoadedModel, HasTheExamplesOfItsVersion) {
+  const TempFolder folder;
+  write_version(folder.path(), 1, mean_model(ServedInput::images));
+  const std::vector<uint8_t> png = encode_png(one_colour({4, 4}).view());
+  app::write_examples(folder.path("1"), {{"0-red.png", png}});
+  ModelServer server(config_of(folder.path()));
+  ASSERT_TRUE(server.await_ready(std::chrono::seconds(60)));
+  const auto model = *server.find({.name = "m"});
+  ASSERT_EQ(model->examples().size(), 1u);
+  EXPECT_EQ(model->examples()[0].name, "0-red.png");
+  EXPECT_EQ(model->examples()[0].bytes, png);
 }
 
 TEST(LoadedModel, APreparationForAnotherNetworkIsIgnored) {

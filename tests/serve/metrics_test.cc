@@ -42,6 +42,26 @@ TEST(Metrics, GaugesMayBeAskedForWhenTheTextIsMade) {
   EXPECT_TRUE(testing_support::says(metrics.text(), "depth 4\n"));
 }
 
+TEST(Metrics, OwnedMetricsGoWithTheLastOwner) {
+  Metrics metrics;
+  const MetricLabels version = {{"model", "m"}, {"version", "1"}};
+  metrics.counter("n", "", {{"model", "m"}}).add(7);
+  auto first = std::make_shared<int>();
+  metrics.own(version, first);
+  metrics.counter("n", "", version).add(3);
+  metrics.gauge("g", "", version).set(1);
+  metrics.histogram("h", "", {1}, version).observe(1);
+  auto second = std::make_shared<int>();
+  metrics.own(version, second);
+  first.reset();
+  EXPECT_TRUE(testing_support::says(metrics.text(), "n{model=\"m\",version=\"1\"} 3\n"));
+  EXPECT_EQ(metrics.counter("n", "", version).value(), 3);
+  second.reset();
+  const std::string text = metrics.text();
+  EXPECT_FALSE(testing_support::says(text, "version"));
+  EXPECT_TRUE(testing_support::says(text, "n{model=\"m\"} 7\n"));
+}
+
 TEST(Metrics, ThreadsCountTogether) {
   Metrics metrics;
   {

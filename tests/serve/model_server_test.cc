@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "pando/base/memory_limit.h"
 #include "tests/serve/served.h"
@@ -83,6 +84,30 @@ TEST(ModelServer, ExpiredRequestsAreNotComputed) {
   InferRequest far = scaling_request(model_of(*server), 1);
   far.deadline = Clock::now() + 1h;
   EXPECT_TRUE(server->infer(std::move(far)));
+}
+
+// In use, as malloc counts.
+size_t bytes_in_use() {
+  const auto now = mallinfo2();
+  return now.uordblks + now.hblkhd;
+}
+
+TEST(ModelServer, RefusedRequestsTakeNoMemory) {
+  constexpr int64_t kSamples = 1 << 20;  // answers of 16 MB
+  Served served(1);
+  served.config.max_request_samples = kSamples;
+  const auto server = served.start();
+  InferRequest request = scaling_request(model_of(*server), kSamples);
+  request.deadline = Clock::now() - 1s;
+  const size_t before = bytes_in_use();
+  Code code = Code::ok;
+  size_t during = 0;
+  server->submit(std::move(request), [&](const Result<InferResponse>& result) {
+    code = result.status().code;
+    during = bytes_in_use();
+  });
+  EXPECT_EQ(code, Code::deadline_exceeded);
+  EXPECT_LT(during, before + (1 << 20));
 }
 
 TEST(ModelServer, DrainsWhatIsInFlight) {

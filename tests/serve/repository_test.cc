@@ -150,6 +150,11 @@ TEST(Repository, ReturnsTheMemoryOfVersionsThatNobodyUses) {
   server->poll();
   EXPECT_TRUE(first.expired());
   EXPECT_EQ(server->status({.name = "m", .version = 1})->versions[0].state, VersionState::end);
+  // What was counted for it goes too.
+  const std::string text = server->metrics().text();
+  EXPECT_SAYS(text, "nv_inference_count{model=\"m\",version=\"2\"}",
+              "pando_load_seconds{model=\"m\",version=\"2\"}");
+  EXPECT_FALSE(testing_support::says(text, "version=\"1\""));
 }
 
 TEST(Repository, ReloadChangesWhatIsServed) {

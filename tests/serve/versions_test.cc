@@ -20,15 +20,6 @@ std::vector<FoundVersion> versions(const Numbers& numbers) {
   return found;
 }
 
-TEST(Versions, AreWholeNumbers) {
-  EXPECT_EQ(parse_version("00000123"), 123);
-  EXPECT_EQ(parse_version("0"), 0);
-  EXPECT_EQ(parse_version("9223372036854775807"), 9223372036854775807);
-  for (const std::string name : {"", "-1", "+1", "1a", " 1", ".tmp-7", "9223372036854775808"}) {
-    EXPECT_EQ(parse_version(name), std::nullopt) << name;
-  }
-}
-
 TEST(Versions, AreTheNumberedFoldersOfTheBasePath) {
   const TempFolder folder;
   for (const char* name : {"10", "9", "007", "7", ".tmp-11", "notes"}) {

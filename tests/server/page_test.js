@@ -24,8 +24,17 @@ withBrowser(async (browser) => {
     const bars = await text(page, ".bars");
     check(/answered in [\d.]+ ms/.test(bars) && bars.includes("Trouser"), `bars: ${bars}`);
     check((await text(page, "pre")).includes("--data-binary @picture.png"), "no line for curl");
+    // An example that was stored with the model, instead of an own picture.
+    await wait(page, "document.querySelectorAll('.examples button img').length === 3", "three examples");
+    const [label, width] = await page.$eval(".examples button img", (picture) => [picture.alt, picture.naturalWidth]);
+    check(["Bag", "Trouser", "Sandal"].includes(label) && width === 28, `example: ${label}, ${width}`);
+    await page.click(".examples button");
+    await wait(page, "document.querySelector('.result img')?.naturalWidth === 28", "the example that was sent");
+    await wait(page, "document.querySelectorAll('.bar').length === 10", "ten bars for the example");
+    const command = await text(page, "pre");
+    check(command.includes(`/pando/examples/mnist/0-${label}.png &&`) && command.includes(`@0-${label}.png`), command);
     await wait(page, `[...document.querySelectorAll('.numbers div')].some((e) =>
-      e.innerText.startsWith('${count + 1}') && e.innerText.includes('answered'))`, "the count");
+      e.innerText.startsWith('${2 * count + 2}') && e.innerText.includes('answered'))`, "the count");
     await browser.expectAccessible(page);
     await browser.expectFits(page);
     if (screenshots) await browser.screenshot(page, path.join(screenshots, `serve-${lookName(look)}.png`), {fullPage: true});

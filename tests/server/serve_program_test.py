@@ -197,6 +197,35 @@ class ServeProgram(unittest.TestCase):
             server.process.communicate(timeout=10)
             self.assertEqual(server.process.returncode, 128 + signal.SIGTERM)
 
+    def test_signals_are_heard_while_a_version_loads(self):
+        base = FOLDER / "slow"
+        made = run(PANDO, "export", "--model", "resnet50", "--export-dir", base)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        process = subprocess.Popen(
+            [PANDO, "serve", f"slow={base}", f"--rest_api_port={port}", "--port=0", "--max-batch=64"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        server = Server.__new__(Server)
+        server.process, server.port = process, port
+        with server:
+            def is_loading():
+                return b'"LOADING"' in server.ask("GET", "/v1/models/slow/versions/1")[1]
+
+            for _ in range(2000):
+                with contextlib.suppress(ConnectionError):
+                    if is_loading():
+                        break
+                time.sleep(0.005)
+            process.send_signal(signal.SIGHUP)
+            self.assertIn("again", process.stdout.readline())
+            self.assertTrue(is_loading())
+            process.send_signal(signal.SIGTERM)
+            self.assertIn("answering what was accepted", process.stderr.readline())
+            self.assertNotIn("ready after", process.communicate(timeout=60)[0])
+            self.assertEqual(process.returncode, 0)
+
     def test_reads_its_configuration_again(self):
         config = FOLDER / "models.config"
         entry = "config {{ name: '{}' base_path: '%s/mnist' }} " % FOLDER

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/app/run/example_pictures.h"
 #include "pando/app/run/export_version.h"
 #include "pando/app/run/trained_model.h"
 #include "pando/cli/program.h"
@@ -31,7 +32,8 @@ accepted and ignored, because configuration files contain them.
 
 With --export-dir, the file is BASE/<N>/model.onnx, for a server that serves the folder BASE. N is
 the next free number, unless --model-version chooses one. The folder <N> appears when it is
-complete.
+complete. If the data set is on this machine, a few pictures of its validation part are stored in
+BASE/<N>/examples/, and the page of the server offers them; --examples 0 leaves them out.
 
 examples:
   pando export runs/mnist_cnn-20261116-050000 -o mnist.onnx
@@ -55,6 +57,7 @@ struct ExportFlags {
   int64_t version = 0;
   std::optional<ServedInput> input;
   bool static_batch = false;
+  int64_t examples = 6;
   std::string checkpoint;  // another name of `what`
   int64_t iterations = 1;
   bool pipelined = false;
@@ -152,6 +155,13 @@ void add_serving_flags(OptionTable& table, ExportFlags& flags) {
                    "or eight-bit pixels. By default tensors, or bytes with --eight-bit-transfer");
   table.add("static-batch", flags.static_batch,
             "bind other software to batches of --micro-batch-size; otherwise any size is taken");
+  table
+      .add("examples", flags.examples,
+           "pictures of the validation data to store beside the model, for the page of the server; "
+           "by default, if the data set is on this machine")
+      .with_hint("N")
+      .at_least(0)
+      .at_most(static_cast<int64_t>(app::kMostExamples));
   table.add("pipeline-serving-model", flags.pipelined,
             "accepted; the server divides its work over the cores itself");
   table.add("use-serving-api", flags.serving_api, "accepted; there is one way to export");
@@ -160,7 +170,11 @@ void add_serving_flags(OptionTable& table, ExportFlags& flags) {
   table.add("pytest", flags.pytest, "accepted").hidden = true;
 }
 
-void check_serving_flags(ExportFlags& flags) {
+bool is_asked_for_examples(const OptionTable& table) {
+  return table.find_exact("examples")->origin.kind != Origin::Kind::built_in;
+}
+
+void check_serving_flags(ExportFlags& flags, const OptionTable& table) {
   if (!flags.checkpoint.empty()) {
     if (!flags.what.empty()) {
       throw UsageError("--checkpoint-input-path: '", flags.what,
@@ -170,6 +184,7 @@ void check_serving_flags(ExportFlags& flags) {
   }
   if (flags.export_dir.empty()) {
     if (flags.version > 0) throw UsageError("--model-version: requires --export-dir");
+    if (is_asked_for_examples(table)) throw UsageError("--examples: requires --export-dir");
     return;
   }
   if (!flags.output.empty() || !flags.format.empty()) {
@@ -198,10 +213,32 @@ void set_serving_facts(ModelFacts& facts, ExportFlags& flags, const app::TrainOp
   facts.serving = ServingFacts{.input = input, .batch = flags.save.batch};
 }
 
-void write_model(const Model& model, ExportFlags& flags, const ModelFileKind* format) {
+// Without a wish of the user, a model without examples is as good.
+std::vector<app::ExamplePicture> examples_of(const app::TrainedModel& trained,
+                                             const ExportFlags& flags, bool is_asked) {
+  if (flags.export_dir.empty() || flags.examples == 0) return {};
+  const ModelFacts& facts = trained.model.facts();
+  if (!facts.pictures || !trained.data) {
+    if (!is_asked) return {};
+    throw UsageError("--examples: the model does not say ",
+                     facts.pictures ? "which data it is for" : "how pictures are prepared",
+                     "; use --examples 0");
+  }
+  try {
+    return app::example_pictures(*trained.data, facts, flags.examples);
+  } catch (const Error&) {
+    if (is_asked) throw;
+    return {};
+  }
+}
+
+void write_model(const Model& model, ExportFlags& flags, const ModelFileKind* format,
+                 std::vector<app::ExamplePicture> examples) {
   if (!flags.export_dir.empty()) {
-    flags.output = app::export_version(
-        model, {.base = flags.export_dir, .version = flags.version, .save = flags.save});
+    flags.output = app::export_version(model, {.base = flags.export_dir,
+                                               .version = flags.version,
+                                               .save = flags.save,
+                                               .examples = std::move(examples)});
   } else if (format != nullptr) {
     format->save(model, flags.output, flags.save);
   } else {
@@ -223,7 +260,7 @@ int command_export(std::span<const std::string> args, std::ostream& out) {
   train.add();
   if (!train.parse(args, out, kExportHelpHead)) return app::kDone;
 
-  check_serving_flags(flags);
+  check_serving_flags(flags, table);
   const ModelFileKind* format =
       flags.export_dir.empty() ? format_of(flags) : &kind_to_write("model.onnx");
   if (flags.static_batch && (format == nullptr || format->name != "onnx")) {
@@ -241,14 +278,18 @@ int command_export(std::span<const std::string> args, std::ostream& out) {
   set_serving_facts(facts, flags, train.options);
   trained.model.set_facts(facts);
   if (trained.training) flags.save.training = &*trained.training;
-  write_model(trained.model, flags, format);
+  std::vector<app::ExamplePicture> examples =
+      examples_of(trained, flags, is_asked_for_examples(table));
+  const std::string beside =
+      examples.empty() ? "" : fmt::format(", {} example pictures", examples.size());
+  write_model(trained.model, flags, format, std::move(examples));
   std::error_code unknown;
   const auto bytes = std::filesystem::file_size(flags.output, unknown);
-  out << fmt::format("{}: {}, {}, {} parameters{}\n", flags.output,
+  out << fmt::format("{}: {}, {}, {} parameters{}{}\n", flags.output,
                      format == nullptr ? "safetensors" : format->title,
                      human_bytes(static_cast<double>(bytes)),
                      with_thousands(trained.model.network().parameters()),
-                     trained.source.empty() ? "" : ", weights of " + trained.source);
+                     trained.source.empty() ? "" : ", weights of " + trained.source, beside);
   return app::kDone;
 }
 

@@ -10,7 +10,6 @@
 #include <ostream>
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "pando/app/flags/request_flags.h"
 #include "pando/app/job/exit_code.h"
@@ -24,6 +23,7 @@
 #include "pando/request/load.h"
 #include "pando/request/report.h"
 #include "pando/request/rest_connection.h"
+#include "pando/request/scratch_folder.h"
 #include "pando/request/server_process.h"
 
 namespace pando::request {
@@ -75,20 +75,6 @@ class GrpcConnection : public Connection {
   grpc::Client client_;
 };
 
-// Removes its folder at the end.
-struct ScratchFolder {
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "pando-request-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw IoError("cannot make the folder ", name);
-    path = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  std::string path;
-};
-
 class RequestRun {
  public:
   RequestRun(RequestFlags& flags, cli::TrainFlagTable& train, std::ostream& out)
@@ -120,9 +106,8 @@ class RequestRun {
         !fs::is_empty(flags_.export_dir)) {
       return flags_.export_dir;
     }
-    scratch_ = std::make_unique<ScratchFolder>();
-    const std::string base =
-        flags_.export_dir.empty() ? scratch_->path + "/model" : flags_.export_dir;
+    if (flags_.export_dir.empty()) scratch_ = std::make_unique<ScratchFolder>();
+    const std::string base = scratch_ != nullptr ? scratch_->path() + "/model" : flags_.export_dir;
     app::TrainedModel trained = app::open_trained_model(
         flags_.checkpoint, {.table = &train_.table, .flags = &train_.options});
     ModelFacts facts = trained.model.facts();

@@ -46,6 +46,7 @@ wire::TensorLimits limits_of(const serve::Servable& servable, const serve::Tenso
   const int64_t wider = pixels ? std::max(sample, sample_elements(*pixels)) : sample;
   // One more sample, so that the model server can say what is wrong with a batch that is too large.
   limits.elements = std::min(limits.elements, wider * (samples + 1));
+  limits.strings = std::min(limits.strings, samples + 1);  // a picture is one sample
   return limits;
 }
 

@@ -144,8 +144,12 @@ int64_t elements_of(const serve::InputTensor& tensor) {
 }
 
 // BYTES: every element is its length in four bytes, then the bytes.
-void take_binary_bytes(serve::InputTensor& tensor, std::string_view data) {
+void take_binary_bytes(serve::InputTensor& tensor, int64_t elements, std::string_view data) {
   while (!data.empty()) {
+    if (std::ssize(tensor.elements) == elements) {
+      throw InvalidArgument("input '", tensor.name, "': expected ", elements,
+                            " elements as its shape says, got more");
+    }
     uint32_t length = 0;
     if (data.size() < sizeof(length)) break;
     std::memcpy(&length, data.data(), sizeof(length));
@@ -198,7 +202,7 @@ void finish_input(OipInput& input, std::string_view& binary, InputMemory& memory
     const std::string_view own = binary.substr(0, static_cast<size_t>(*input.binary_bytes));
     binary.remove_prefix(own.size());
     if (*type == ElementType::bytes) {
-      take_binary_bytes(tensor, own);
+      take_binary_bytes(tensor, elements, own);
       found = static_cast<int64_t>(tensor.elements.size());
     } else {
       tensor.data = std::as_bytes(std::span(own));

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "pando/rest/service.h"
 
+#include <algorithm>
+
 #include "pando/base/json.h"
 #include "pando/rest/page.h"
 
 namespace pando::rest {
 namespace {
+
+constexpr std::string_view kExamplesPath = "/pando/examples/";
 
 // Adds a header to an answer on its way.
 class CorsSink : public http::ReplySink {
@@ -91,8 +95,32 @@ Json model_json(const Backend& backend, const serve::ModelStatus& model) {
   json["inputs"] = tensors_json(loaded.inputs());
   json["outputs"] = tensors_json(loaded.outputs());
   json["classes"] = loaded.facts().labels;
+  Json examples = Json::array();
+  for (const app::ExamplePicture& example : loaded.examples()) examples.push_back(example.name);
+  json["examples"] = examples;
   json["task"] = loaded.facts().origin.task;
   return json;
+}
+
+// The picture at "/pando/examples/MODEL/FILE". All of them are in memory: no path of a request ever
+// names a file.
+http::Response example_response(const Backend& backend, std::string_view path) {
+  path.remove_prefix(kExamplesPath.size());
+  const size_t slash = path.find('/');
+  std::string model;
+  if (slash != path.npos && http::percent_decode(path.substr(0, slash), model)) {
+    const auto servable = backend.find({.name = model});
+    const std::vector<app::ExamplePicture> none;
+    const auto& examples = servable ? (*servable)->examples() : none;
+    const auto found =
+        std::ranges::find(examples, path.substr(slash + 1), &app::ExamplePicture::name);
+    if (found != examples.end()) {
+      return {.content_type = app::picture_type(found->bytes),
+              .body = std::string(found->bytes.begin(), found->bytes.end()),
+              .headers = {{"Cache-Control", "no-cache"}, {"X-Content-Type-Options", "nosniff"}}};
+    }
+  }
+  return http::error_response(404, "there is no such example");
 }
 
 }  // namespace
@@ -126,6 +154,10 @@ Service::Service(Backend& backend, ServiceOptions options)
     reply.send({.body = models_text(backend_)});
   });
   if (!options_.page) return;
+  routes_.add("GET", concat(kExamplesPath, "*"),
+              [this](const http::Request& request, http::Reply reply) {
+                reply.send(example_response(backend_, request.path));
+              });
   routes_.add("GET", "/",
               [](const http::Request&, http::Reply reply) { reply.send(page_response()); });
 }

@@ -22,6 +22,7 @@ struct ServiceOptions {
 //   /v2/...                          Open Inference Protocol
 //   /metrics, /monitoring/prometheus/metrics
 //   /                                the page; /pando/models is what it shows
+//   /pando/examples/MODEL/FILE       a picture that was stored with the model
 class Service : public http::Handler {
  public:
   // `backend` must outlive it and the calls it makes.

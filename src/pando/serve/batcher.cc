@@ -2,7 +2,6 @@
 #include "pando/serve/batcher.h"
 
 #include <algorithm>
-#include <new>
 
 #include "pando/base/error.h"
 #include "pando/base/threads.h"
@@ -102,16 +101,13 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
   job->callback = std::move(callback);
   job->samples = samples;
   Status refusal;
-  try {
-    if (samples <= queue.limits.max_request_samples) job->allocate();
-  } catch (const std::bad_alloc&) {
-    refusal = out_of_memory();
-  }
   std::optional<Batch> own;
-  if (refusal.ok()) {
+  {
     const std::lock_guard lock(mutex_);
     refusal = stopping_ ? failure(Code::unavailable, "the server is shutting down")
                         : admit(queue.limits, state_of(queue), samples, left);
+    // After admission, so that requests that are refused take no memory.
+    if (refusal.ok() && !job->allocate()) refusal = out_of_memory();
     if (refusal.ok()) {
       if (queue.jobs.empty() && queue.running == 0) active_.push_back(model);
       queue.jobs.push_back(job);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -44,7 +45,8 @@ struct Job {
   size_t row_bytes(size_t place) const {
     return model->predictor().outputs()[wanted[place]].sample_bytes();
   }
-  void allocate() {
+  // Memory for the answer; false: there is not enough.
+  bool allocate() try {
     wanted = model->wanted_outputs(request);
     size_t bytes = 0;
     for (size_t i = 0; i < wanted.size(); ++i) {
@@ -53,6 +55,9 @@ struct Job {
     }
     results = std::make_shared_for_overwrite<std::byte[]>(bytes);
     open = samples;
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
   void fail(Status status) {
     const std::lock_guard lock(mutex);

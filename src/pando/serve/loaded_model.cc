@@ -63,6 +63,9 @@ std::shared_ptr<LoadedModel> LoadedModel::load(const std::string& file,
   Predictor predictor = Predictor::load(
       file, {.max_batch = options.max_batch, .workers = options.workers, .latency = false});
   const std::shared_ptr<LoadedModel> model(new LoadedModel(std::move(predictor), options));
+  if (model->facts_.pictures && !options.examples_of.empty()) {
+    model->examples_ = app::read_examples(options.examples_of);
+  }
   model->warm_up(options.warmup_runs);
   return model;
 }

@@ -27,6 +27,7 @@ struct LoadOptions {
   int64_t max_batch = 32;
   int64_t max_request_samples = 1024;
   int warmup_runs = 3;
+  std::string examples_of;  // the folder of the version; empty: none
 };
 
 class LoadedModel : public Servable {

@@ -142,6 +142,29 @@ Histogram& Metrics::histogram(const std::string& name, const std::string& help,
   return *place;
 }
 
+void Metrics::own(const MetricLabels& labels, std::weak_ptr<const void> owner) {
+  const std::lock_guard lock(mutex_);
+  owners_[label_text(labels)].push_back(std::move(owner));
+  remove_left();
+}
+
+// Requires: the mutex is held.
+void Metrics::remove_left() const {
+  for (auto at = owners_.begin(); at != owners_.end();) {
+    std::erase_if(at->second, [](const auto& owner) { return owner.expired(); });
+    if (!at->second.empty()) {
+      ++at;
+      continue;
+    }
+    for (auto& [name, family] : families_) {
+      family.counters.erase(at->first);
+      family.gauges.erase(at->first);
+      family.histograms.erase(at->first);
+    }
+    at = owners_.erase(at);
+  }
+}
+
 void Metrics::before_text(std::function<void()> update) {
   const std::lock_guard lock(mutex_);
   updates_.push_back(std::move(update));
@@ -155,6 +178,7 @@ std::string Metrics::text() const {
   }
   for (const auto& update : updates) update();  // may ask for metrics, so without the lock
   const std::lock_guard lock(mutex_);
+  remove_left();
   std::string text;
   for (const auto& [name, family] : families_) {
     constexpr const char* kKinds[] = {"counter", "gauge", "histogram"};

@@ -60,9 +60,9 @@ class Histogram {
 // first, first * factor, ...: TensorFlow Serving's are (10, 1.8, 33), in microseconds.
 std::vector<double> exponential_bounds(double first, double factor, int count);
 
-// Metrics live as long as the registry. The first call for a name and labels makes the metric,
-// later ones find it; a name has one kind and one help text. Every method may be called by any
-// thread, but keep the reference instead of asking for each request.
+// Metrics live as long as the registry, unless they have owners. The first call for a name and
+// labels makes the metric, later ones find it; a name has one kind and one help text. Every method
+// may be called by any thread, but keep the reference instead of asking for each request.
 class Metrics {
  public:
   Counter& counter(const std::string& name, const std::string& help,
@@ -70,6 +70,9 @@ class Metrics {
   Gauge& gauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
   Histogram& histogram(const std::string& name, const std::string& help,
                        const std::vector<double>& bounds, const MetricLabels& labels = {});
+  // Metrics with exactly these labels, whatever their names, go when all their owners are gone; who
+  // uses them keeps an owner. The next call of own() or text() removes them.
+  void own(const MetricLabels& labels, std::weak_ptr<const void> owner);
   // Called by text() before it reads, for gauges that are known only when somebody asks.
   void before_text(std::function<void()> update);
 
@@ -86,9 +89,11 @@ class Metrics {
     std::map<std::string, std::unique_ptr<Histogram>> histograms;
   };
   Family& family(const std::string& name, const std::string& help, Kind kind);
+  void remove_left() const;
 
   mutable std::mutex mutex_;
-  std::map<std::string, Family> families_;
+  mutable std::map<std::string, Family> families_;
+  mutable std::map<std::string, std::vector<std::weak_ptr<const void>>> owners_;  // by labels
   std::vector<std::function<void()>> updates_;
 };
 

@@ -9,6 +9,13 @@ MetricLabels labels_of(const std::string& model, int64_t version) {
   return {{"model", model}, {"version", std::to_string(version)}};
 }
 
+// Before the metrics are made, so that nobody removes them.
+std::shared_ptr<const void> owner_of(Metrics& metrics, const std::string& model, int64_t version) {
+  auto owner = std::make_shared<int>();
+  metrics.own(labels_of(model, version), owner);
+  return owner;
+}
+
 Counter& triton(Metrics& metrics, const char* name, const char* help, const std::string& model,
                 int64_t version) {
   return metrics.counter(name, help, labels_of(model, version));
@@ -30,6 +37,7 @@ Histogram& phase(Metrics& metrics, const std::string& model, const char* name) {
 ModelMetrics::ModelMetrics(Metrics& metrics, const std::string& model, int64_t version)
     : metrics_(metrics),
       model_(model),
+      owner_(owner_of(metrics, model, version)),
       ok_(result_counter(metrics, model, {})),
       success_(triton(metrics, "nv_inference_request_success", "Requests that were answered.",
                       model, version)),

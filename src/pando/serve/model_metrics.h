@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "pando/serve/infer.h"
@@ -10,6 +11,7 @@
 
 namespace pando::serve {
 
+// What is counted by version goes with the last object of the version.
 class ModelMetrics {
  public:
   ModelMetrics(Metrics& metrics, const std::string& model, int64_t version);
@@ -24,6 +26,7 @@ class ModelMetrics {
 
   Metrics& metrics_;
   std::string model_;
+  std::shared_ptr<const void> owner_;  // of what is counted for this version only
   Counter& ok_;
   Counter& success_;
   Counter& failure_;

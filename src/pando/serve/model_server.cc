@@ -5,6 +5,7 @@
 #include <future>
 
 #include "pando/base/error.h"
+#include "pando/base/paths.h"
 #include "pando/comm/job.h"
 #include "pando/runtime/machine/device_set.h"
 #include "pando/serve/batcher.h"
@@ -42,13 +43,15 @@ struct ModelServer::Impl {
 
   std::shared_ptr<LoadedModel> load(const FoundVersion& found, const ModelConfig& model) {
     const auto begin = Clock::now();
+    const std::string folder = is_folder(found.path) ? found.path : "";
     std::shared_ptr<LoadedModel> loaded =
         LoadedModel::load(model_file_of(found), {.name = model.name,
                                                  .version = found.version,
                                                  .workers = batcher.workers(),
                                                  .max_batch = config.max_batch,
                                                  .max_request_samples = config.max_request_samples,
-                                                 .warmup_runs = config.warmup_runs});
+                                                 .warmup_runs = config.warmup_runs,
+                                                 .examples_of = folder});
     ModelQueue& queue = loaded->queue();
     queue.limits = limits_of(config, model.batching, loaded->predictor().max_batch());
     queue.metrics = std::make_unique<ModelMetrics>(metrics, model.name, found.version);

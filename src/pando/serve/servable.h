@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pando/app/run/example_files.h"
 #include "pando/tensor/dtype.h"
 #include "pando/train/model_facts.h"
 
@@ -58,6 +59,8 @@ class Servable {
   const std::vector<TensorInfo>& inputs() const { return inputs_; }
   const std::vector<TensorInfo>& outputs() const { return outputs_; }
   const ModelFacts& facts() const { return facts_; }
+  // Pictures that were stored with the model, for people who try it.
+  const std::vector<app::ExamplePicture>& examples() const { return examples_; }
   // The most samples that one request may have.
   int64_t max_request_samples() const { return max_request_samples_; }
 
@@ -80,6 +83,7 @@ class Servable {
   std::vector<TensorInfo> outputs_;
   std::vector<TensorInfo> network_inputs_;  // what the network itself takes
   ModelFacts facts_;
+  std::vector<app::ExamplePicture> examples_;
   int64_t max_request_samples_ = 0;
 };
 

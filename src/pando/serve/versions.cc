@@ -2,12 +2,12 @@
 #include "pando/serve/versions.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <system_error>
 
 #include <fmt/core.h>
 
+#include "pando/app/run/export_version.h"
 #include "pando/base/error.h"
 #include "pando/base/paths.h"
 #include "pando/train/load_model.h"
@@ -37,19 +37,11 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 
 }  // namespace
 
-std::optional<int64_t> parse_version(const std::string& name) {
-  int64_t version = 0;
-  const char* end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data(), end, version);
-  const bool is_number = !name.empty() && name[0] != '-' && at == end && error == std::errc();
-  return is_number ? std::optional(version) : std::nullopt;
-}
-
 std::vector<FoundVersion> find_versions(const std::string& base_path) {
   if (is_plain_file(base_path)) return {{1, base_path}};
   std::map<int64_t, std::string> found;
   for (const fs::path& entry : entries_of(base_path)) {
-    const auto version = parse_version(entry.filename().string());
+    const auto version = app::version_number(entry.filename().string());
     if (!version || !is_folder(entry)) continue;
     std::string& path = found[*version];
     if (path.empty() || entry.string().size() < path.size()) path = entry.string();

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +18,6 @@ struct FoundVersion {
   std::string path;
   bool operator==(const FoundVersion&) const = default;
 };
-
-// "00000123" -> 123; nothing for other names and for numbers beyond 2^63.
-std::optional<int64_t> parse_version(const std::string& name);
 
 // The numbered folders of a base path, in ascending order; other entries are ignored, and of two
 // folders with the same number the one with the shorter name counts. A base path that is a file is

@@ -122,8 +122,10 @@ void TensorBuilder::check_kind(Kind kind) {
   if (kind_ != kind) {
     throw InvalidArgument("expected numbers or bytes in a tensor, got both");
   }
-  if (elements() >= limits_.elements) {
-    throw InvalidArgument("expected at most ", limits_.elements, " elements in a tensor, got more");
+  const int64_t most = kind == Kind::bytes ? limits_.strings : limits_.elements;
+  if (elements() >= most) {
+    throw InvalidArgument("expected at most ", most, kind == Kind::bytes ? " strings" : " elements",
+                          " in a tensor, got more");
   }
 }
 

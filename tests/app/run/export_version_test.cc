@@ -29,6 +29,26 @@ std::set<std::string> entries(const std::string& folder) {
   return names;
 }
 
+TEST(ExportVersion, NumbersAreWhole) {
+  EXPECT_EQ(version_number("00000123"), 123);
+  EXPECT_EQ(version_number("0"), 0);
+  EXPECT_EQ(version_number("9223372036854775807"), 9223372036854775807);
+  for (const std::string name : {"", "-1", "+1", "1a", " 1", ".tmp-7", "9223372036854775808"}) {
+    EXPECT_EQ(version_number(name), std::nullopt) << name;
+  }
+}
+
+TEST(ExportVersion, HasExamplesBesideTheModel) {
+  const TempFolder folder;
+  const std::string base = folder.path("base");
+  export_version(exported_model(), {.base = base, .examples = {{"0-cat.png", {1, 2, 3}}}});
+  EXPECT_EQ(entries(base + "/1"), (std::set<std::string>{"model.onnx", "examples"}));
+  EXPECT_EQ(entries(base + "/1/examples"), std::set<std::string>{"0-cat.png"});
+  EXPECT_EQ(fs::file_size(base + "/1/examples/0-cat.png"), 3u);
+  export_version(exported_model(), {.base = base});
+  EXPECT_EQ(entries(base + "/2"), std::set<std::string>{"model.onnx"});
+}
+
 TEST(ExportVersion, TakesTheNextFreeNumber) {
   const TempFolder folder;
   const std::string base = folder.path("a/b");

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/run/export_version.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <system_error>
-#include <vector>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,14 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kUnfinished = ".tmp-";  // servers ignore names that are no numbers
-
-std::optional<int64_t> number_in(const std::string& name) {
-  int64_t number = 0;
-  const char* end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data(), end, number);
-  const bool fits = !name.empty() && name[0] != '-' && at == end && error == std::errc();
-  return fits ? std::optional(number) : std::nullopt;
-}
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::error_code failure;
@@ -62,7 +52,7 @@ void remove_unfinished(const std::string& base) {
 int64_t next_version(const std::string& base) {
   int64_t newest = 0;
   for (const std::string& name : names_in(base)) {
-    newest = std::max(newest, number_in(name).value_or(0));
+    newest = std::max(newest, version_number(name).value_or(0));
   }
   if (newest == std::numeric_limits<int64_t>::max()) {
     throw UsageError("--model-version: '", base, "' has version ", newest,
@@ -91,6 +81,7 @@ class UnfinishedVersion {
   UnfinishedVersion& operator=(const UnfinishedVersion&) = delete;
 
   std::string file() const { return (path_ / "model.onnx").string(); }
+  std::string folder() const { return path_.string(); }
   // False: there is something of this name.
   bool rename_to(const fs::path& target) {
     flush_directory(path_.string());
@@ -116,6 +107,11 @@ class UnfinishedVersion {
 
 }  // namespace
 
+std::optional<int64_t> version_number(const std::string& name) {
+  const bool begins_well = !name.empty() && name[0] >= '0' && name[0] <= '9';
+  return begins_well ? parse_int(name) : std::nullopt;
+}
+
 void check_export_dir(const std::string& base) {
   if (base.empty()) throw UsageError("--export-dir: expected a folder, got ''");
   if (!path_exists(base)) return;
@@ -125,7 +121,7 @@ void check_export_dir(const std::string& base) {
   bool has_versions = false;
   std::string other;
   for (const std::string& name : names_in(base)) {
-    has_versions = has_versions || number_in(name).has_value();
+    has_versions = has_versions || version_number(name).has_value();
     if (!name.starts_with('.')) other = name;
   }
   if (has_versions || other.empty()) return;
@@ -150,6 +146,7 @@ std::string export_version(const Model& model, const VersionExport& what) {
   remove_unfinished(what.base);
   UnfinishedVersion unfinished(what.base);
   save_model(model, unfinished.file(), what.save);
+  write_examples(unfinished.folder(), what.examples);
   while (true) {
     const int64_t version = what.version > 0 ? what.version : next_version(what.base);
     const fs::path target = fs::path(what.base) / std::to_string(version);

@@ -133,7 +133,11 @@ class WeightsSource {
     if (!path_.empty()) read_state();
   }
 
-  TrainedModel trained() { return {model(), path_, std::move(state_)}; }
+  TrainedModel trained() {
+    Model built = model();
+    take_dataset_path();
+    return {std::move(built), path_, std::move(state_), flags_.data};
+  }
 
  private:
   Model model() {
@@ -184,6 +188,13 @@ class WeightsSource {
       table.assign(table.find(recorded.keys[i], ""), findable(recorded.keys[i], recorded.items[i]),
                    {.kind = Origin::Kind::file, .place = "recorded in " + path_});
     }
+  }
+
+  // Where the data were, in case they still are there.
+  void take_dataset_path() {
+    if (!state_ || is_given("dataset-path")) return;
+    const auto note = state_->notes.find(kDatasetPathNote);
+    if (note != state_->notes.end()) flags_.data.dataset_path = note->second;
   }
 
   // Weights without a record, for a network in a file.
@@ -348,7 +359,7 @@ TrainedModel open_trained_model(const std::string& what, const TrainedModelOptio
   const bool has_weights = path.empty() || path.ends_with(".h5") || path.ends_with(".hdf5") ||
                            store::looks_like_safetensors(path);
   TrainedModel trained = is_model_file(path) || !has_weights
-                             ? TrainedModel{load_model(path, file), path, {}}
+                             ? TrainedModel{load_model(path, file), path, {}, {}}
                              : WeightsSource(path, options).trained();
   if (is_written(options, "image-size")) check_image_size(trained.model, file);
   return trained;

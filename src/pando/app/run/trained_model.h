@@ -23,6 +23,7 @@ struct TrainedModel {
   Model model;         // without layers that prepare samples on devices; its facts describe those
   std::string source;  // the file that the weights are from; empty: they are random
   std::optional<TrainingState> training = {};  // of a checkpoint
+  std::optional<DataFlags> data = {};  // that it was or would be trained on, if that is known
 };
 
 enum class WhichCheckpoint { best_or_newest, best, newest };

@@ -7,6 +7,7 @@
 
 #include "pando/base/error.h"
 #include "pando/data/image/mask.h"
+#include "pando/data/picture_sheet.h"
 #include "pando/datasets/all_datasets.h"
 #include "pando/datasets/tools/show_impl.h"
 
@@ -93,6 +94,21 @@ Image show_dataset(const std::string& format, const std::string& path, const Sho
   const std::vector<SheetTile> tiles = datasets::tiles_of(found.show(path, options), options);
   return contact_sheet(tiles,
                        {.columns = options.columns, .min_tile = datasets::tile_width(tiles)});
+}
+
+std::vector<SheetTile> shown_pictures(const std::string& format, const std::string& path,
+                                      const ShowOptions& options) {
+  datasets::check(options);
+  datasets::Showing showing = dataset_record(format).show(path, options);
+  const Field& x = showing.dataset.fields()[0];
+  if (x.dtype != DType::u8 || !is_picture(x.shape, x.dtype)) {
+    throw Unsupported("show: ", path, ": expected pictures of bytes, got samples ",
+                      to_string(x.dtype), " ", x.shape);
+  }
+  if (showing.tile) {
+    showing.tile = [](const Sample& sample) { return SheetTile{picture_of(sample.x()), ""}; };
+  }
+  return datasets::tiles_of(showing, options);
 }
 
 }  // namespace pando

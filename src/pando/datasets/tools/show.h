@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "pando/data/contact_sheet.h"
 #include "pando/data/image/augmentation.h"
 #include "pando/data/image/image.h"
 
@@ -26,5 +28,11 @@ struct ShowOptions {
 // format and invalid options, Unsupported for data without pictures, IoError.
 Image show_dataset(const std::string& format, const std::string& path,
                    const ShowOptions& options = {});
+
+// The samples of a contact sheet as pictures of their own, each with its class as caption; labels
+// that are no classes have none. Throws as show_dataset() does, and Unsupported for samples that
+// are not pictures of bytes.
+std::vector<SheetTile> shown_pictures(const std::string& format, const std::string& path,
+                                      const ShowOptions& options = {});
 
 }  // namespace pando
