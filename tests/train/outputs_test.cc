@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
+#include "pando/train/profile_report.h"
 #include "tests/train/spread.h"
 #include "tests/train/two_by_two.h"
 
@@ -103,8 +104,12 @@ TEST(Outputs, SpreadOverDevices) {
 
 TEST(Outputs, EveryWayToCompileAgrees) {
   Model model = compiled(two_by_two(), both_losses());
-  const Verification found = model.verify(5, field_data(5).fields());
+  const std::vector<Field> fields = field_data(5).fields();
+  const Verification found = model.verify(5, fields);
   EXPECT_TRUE(found.ok) << found.table;
+  EXPECT_SAYS(model.compile_report(5, fields), "kind", "amount", "sum_losses");
+  const ProfileRequest request{.batch_size = 5, .fields = fields, .peak_seconds = 0};
+  EXPECT_SAYS(model.profile(request).text, "kind", "amount", "numbers");
 }
 
 TEST(Outputs, WrongWiringNamesBothSides) {
