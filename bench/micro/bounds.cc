@@ -12,7 +12,8 @@
 namespace pando::bench {
 namespace {
 
-// Of any alignment, because vectors of the standard library keep only that of their elements.
+// Loads from any alignment, because vectors of the standard library keep only that of their
+// elements.
 using Line = float __attribute__((vector_size(64), aligned(4), may_alias));
 constexpr size_t kLineFloats = 16;
 

@@ -19,7 +19,7 @@ namespace {
 
 using testing_support::TempFolder;
 
-// Of zeros, which take no room on the disk.
+// A file of zeros takes no room on the disk.
 void make_file(const std::string& path, uintmax_t bytes) {
   std::ofstream(path).close();
   std::filesystem::resize_file(path, bytes);

@@ -169,7 +169,7 @@ TEST(EstimatorFiles, CheckpointsFollowTheirSteps) {
             8);
 }
 
-// As after a crash: training continues from a checkpoint within a run in the same way as from the
+// After a crash, training continues from a checkpoint within a run in the same way as from the
 // last one.
 TEST(EstimatorFiles, ARunGoesOnFromACheckpointWithinAnother) {
   const TempFolder folder;

@@ -44,7 +44,7 @@ void tfjs(Input input);
 void views(Input input);
 void yaml(Input input);
 
-// Of the server, in server/; only its builds have them.
+// Targets of the server, in server/; only its builds have them.
 void http_body(Input input);
 void protobuf_request(Input input);
 

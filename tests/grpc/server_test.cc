@@ -279,7 +279,7 @@ TEST_F(GrpcServer, TellsItsHealthToThoseWhoWatch) {
   small.models->begin_drain();
   ASSERT_TRUE(server->Read(&state));
   EXPECT_EQ(state.status(), Answer::NOT_SERVING);
-  // Those who watch do not keep the server from ending.
+  // Clients that watch do not keep the server from ending.
   EXPECT_TRUE(small.server->drain(20s));
   EXPECT_FALSE(server->Read(&state));
   EXPECT_EQ(server->Finish().error_code(), StatusCode::CANCELLED);

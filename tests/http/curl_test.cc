@@ -56,7 +56,7 @@ TEST_F(HttpCurl, AllKindsOfBodies) {
       "POST /echo   abc");
   EXPECT_EQ(output_of("curl -s --unix-socket " + options.unix_socket + " http://x/echo"),
             "GET /echo   ");
-  // Of more than 1 MiB, so that curl waits for the permission to go on.
+  // A body of more than 1 MiB, so that curl waits for the permission to go on.
   folder.write_text("large", std::string(3 << 20, 'l'));
   const std::string command = "curl -s --data-binary @" + folder.path("large") + " " + address;
   EXPECT_EQ(output_of(command), "POST /echo   " + std::string(3 << 20, 'l'));

@@ -234,7 +234,7 @@ TEST(OnnxForms, AChoiceLetsNothingElseThrough) {
   EXPECT_EQ(results(wide, {1, 2, 3}, {1, 2, 3, 4, 5, 6}), (Floats{1, -infinite, 3, 4, -1, 6}));
 }
 
-// As in the cases that ONNX publishes.
+// The cases that ONNX publishes look like this.
 TEST(OnnxForms, BatchNormalisationInTrainingMode) {
   NodeProto node = node_of("BatchNormalization", {"x", "scale", "bias", "mean", "variance"}, "y",
                            {whole_attribute("training_mode", 1)});

@@ -168,7 +168,7 @@ TEST(Repository, ReloadChangesWhatIsServed) {
   server->poll();
   EXPECT_FALSE(server->find({.name = "m"}));
   EXPECT_EQ(model_of(*server, {.name = "n"})->version(), 4);
-  // Who holds a version keeps it.
+  // A version stays as long as somebody holds it.
   EXPECT_TRUE(is_scaled(server->infer(scaling_request(kept, 2)), 2, 1));
   config.models[0].name = "";
   EXPECT_SAYS(error_of([&] { server->reload(config); }), "name");
@@ -287,7 +287,7 @@ TEST(Repository, OtherInputsDoNotReplaceWhatIsServed) {
   EXPECT_EQ(model_of(*server)->version(), 1);
   EXPECT_SAYS(server->status({.name = "m", .version = 2})->versions[0].status.message, "[-1, 3]",
               "[-1, 4]", "version 1", "another name");
-  // Who asks for its number gets it.
+  // A request for its number gets it.
   ServerConfig config = served.config;
   config.models[0].policy = {.kind = VersionPolicy::Kind::specific, .versions = {2}};
   server->reload(config);

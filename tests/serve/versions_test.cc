@@ -93,7 +93,7 @@ TEST(VersionActions, ABrokenVersionNeverReplacesAGoodOne) {
             VersionActions{});
   EXPECT_EQ(next_actions({2}, {{1, kLoaded}, {2, kFailed}}, Transition::unload_first),
             VersionActions{});
-  // Of two wanted ones, one is good.
+  // One of two wanted versions is good.
   EXPECT_EQ(
       next_actions({2, 3}, {{1, kLoaded}, {2, kLoaded}, {3, kFailed}}, Transition::load_first),
       (VersionActions{.load = {}, .unload = {1}}));

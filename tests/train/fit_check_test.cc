@@ -59,7 +59,7 @@ TEST(FitCheck, StepsAreWholeWeightUpdates) {
               "updates_per_epoch = 2");
 }
 
-// As in Keras: fit(data.repeat(), {.steps_per_epoch = n}).
+// Keras users write fit(data.repeat(), {.steps_per_epoch = n}).
 TEST(FitCheck, RepeatedDataTrainLikeTheirEpochs) {
   Model plain = compiled(small_cnn(), classifier());
   plain.fit(image_data(8), {.epochs = 3, .batch_size = 4, .shuffle = false, .verbose = 0});

@@ -61,7 +61,7 @@ TEST(JsonCursor, RoundsAsTheLibraryDoes) {
     std::memcpy(&value, &bits, 4);
     if (!std::isfinite(value)) continue;
     char text[64];
-    // As Python prints them: f32 as f64, with up to 17 digits.
+    // Python prints f32 as f64, with up to 17 digits.
     std::snprintf(text, sizeof(text), "%.*g", static_cast<int>(6 + random() % 14), double{value});
     const double wide = std::strtod(text, nullptr);
     ASSERT_EQ(number_in(text), wide) << text;

@@ -79,8 +79,8 @@ class Json {
   const Json* find(std::string_view key) const;  // of an object; null: it is not there
   const Json& at(std::string_view key) const;    // of an object
 
-  // As bool, a whole or another number, std::string, or std::vector, std::array, std::pair or
-  // std::map (keys are strings) of such. A number must be in the range of its type.
+  // Converts to bool, a whole or another number, std::string, or std::vector, std::array, std::pair
+  // or std::map (keys are strings) of such. A number must be in the range of its type.
   template <typename T>
   T get() const {
     return read<T>("");
@@ -107,7 +107,7 @@ class Json {
   // takes a time that is proportional to the length.
   static Json parse_strictly(std::string_view text);
 
-  // As MessagePack, which keeps every bit of numbers and strings.
+  // Writes MessagePack, which keeps every bit of numbers and strings.
   std::string to_bytes() const;
   static Json from_bytes(std::string_view bytes);
 

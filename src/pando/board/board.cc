@@ -194,7 +194,7 @@ std::optional<Json> Board::news_of(const std::string& path, Mark& mark) {
               {"charts", app::curve_charts(std::span(&added, 1))}};
 }
 
-// Those of `kept` are about to be used.
+// Keeps the runs of `kept`, which are about to be used.
 void Board::forget_unused(const std::vector<std::string>& kept) {
   const auto now = std::chrono::steady_clock::now();
   const auto is_kept = [&](const std::string& path) {

@@ -58,7 +58,7 @@ class Connection : public ReplySink, public std::enable_shared_from_this<Connect
   bool write(std::string data) override;
   void end_stream() override;
 
-  // Of the connection's thread only.
+  // Only the connection's thread calls these.
   Phase phase() const { return phase_; }
   Clock::time_point since() const { return since_; }  // the phase began
   void check_time(Clock::time_point now);

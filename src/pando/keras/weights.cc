@@ -120,7 +120,7 @@ class GroupedWeights : public WeightSource {
     std::erase_if(groups_, [](const WeightGroup& group) { return group.weights.empty(); });
   }
 
-  // As Keras does it, the n-th group with weights belongs to the n-th layer with weights.
+  // Keras' rule: the n-th group with weights belongs to the n-th layer with weights.
   std::vector<std::vector<Tensor>> find(const std::vector<WantedLayer>& layers) const override {
     std::vector<std::pair<size_t, size_t>>
         tops;  // layers [first, second) are one layer of the model

@@ -58,7 +58,7 @@ Loss SparseCategoricalCrossentropy(CrossentropyOptions options = {});  // class 
 Loss MeanSquaredError();
 Loss MeanAbsoluteError();
 
-// Of each element against a label from 0 to 1; the mean over a sample.
+// Compares each element with a label from 0 to 1; the loss of a sample is the mean.
 Loss BinaryCrossentropy(CrossentropyOptions options = {});
 
 // Crossentropy times (1 - p)^gamma, where p is the probability of the right answer: what is easy

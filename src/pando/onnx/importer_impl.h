@@ -33,7 +33,7 @@ struct Value {
   // those of the file: a dense layer may then change the order of its weights instead.
   std::shared_ptr<const Value> flattened;
 
-  // As in the file, with a batch of 1; a computed value has the batch in any case.
+  // The extents in the file, with a batch of 1; a computed value has the batch in any case.
   std::vector<int64_t> dims() const;
 };
 

@@ -63,7 +63,7 @@ class UpdateRule {
   virtual bool wants_norms() const { return false; }
   // Whether the rule itself decays the weights, independently of the gradient.
   virtual bool decays_weights() const { return false; }
-  // Of the moving average of the weights; 0: the rule keeps none.
+  // The decay of the moving average of the weights; 0: the rule keeps none.
   virtual double average_decay() const { return 0; }
   virtual void apply(const UpdateSpan& span, const UpdateStep& step) const = 0;
 };

@@ -30,7 +30,7 @@ class Fraction {
   int64_t denominator_ = 1;
 };
 
-// As text: "2", "1/2".
+// Writes "2" or "1/2".
 std::string to_string(const Fraction& fraction);
 
 // Numerators and denominators that parse_fraction returns are below this in size, so that products

@@ -123,7 +123,7 @@ class RequestRun {
     server_ = std::make_unique<ServerProcess>(std::vector<std::string>{
         "--model-name=" + flags_.model_name, "--model-base-path=" + served_path(),
         concat("--port=", flags_.port), concat("--rest-api-port=", http_port),
-        // As many as the export was made for: smaller requests are combined.
+        // The batch that the export was made for: the server combines smaller requests.
         concat("--max-batch=", batch), "--max-queue-seconds=0"});
     flags_.port = server_->port("grpc");
     if (needs_http) flags_.rest_api_port = server_->port("http");

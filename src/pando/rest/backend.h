@@ -25,7 +25,7 @@ class Backend {
   virtual std::string metrics_text() const = 0;
 };
 
-// Of a model server, which must outlive it.
+// A backend that asks a model server, which must outlive it.
 std::unique_ptr<Backend> backend_of(serve::ModelServer& server);
 
 }  // namespace pando::rest

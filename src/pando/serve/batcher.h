@@ -98,8 +98,8 @@ class Batcher {
   int idle_ = 0;
   int64_t in_flight_ = 0;
   int64_t alone_ = 0;  // requests in a row that came when all others had been answered
-  // As in_flight_, but without those whose answers are being handed over: their clients may be
-  // faster than the worker.
+  // Counts what in_flight_ counts, without requests whose answers are being handed over: their
+  // clients may be faster than the worker.
   std::atomic<int64_t> unanswered_{0};
   bool stopping_ = false;
   profile::Trace* trace_ = nullptr;

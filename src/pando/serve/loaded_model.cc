@@ -12,7 +12,7 @@ namespace pando::serve {
 
 namespace {
 
-// Of a picture that a client sends: a small file may unpack to a huge picture.
+// Limits the pictures that clients send: a small file may unpack to a huge picture.
 constexpr int64_t kMostPixels = 64'000'000;
 
 InputKind kind_of(ServedInput input) {

@@ -25,7 +25,7 @@ enum class ElementType {
   bytes,  // an encoded picture (JPEG or PNG)
 };
 
-// Of an element; 0 for bytes.
+// Bytes of an element; 0 for ElementType::bytes, whose elements differ in size.
 size_t size_of(ElementType type);
 std::string_view to_string(ElementType type);  // "f32", ..., "bytes"
 ElementType element_type(DType dtype);

@@ -11,11 +11,11 @@
 
 namespace pando::server {
 
-// Of --batching_parameters_file: max_batch_size { value: 32 } ... Unknown keys are errors. Throws
-// InvalidArgument with "source:line:column".
+// Reads --batching_parameters_file: max_batch_size { value: 32 } ... Unknown keys are errors.
+// Throws InvalidArgument with "source:line:column".
 serve::BatchingParameters parse_batching(std::string_view text, const std::string& source);
 
-// Of --model_config_file: model_config_list { config { name: "a" base_path: "/a" } ... }
+// Reads --model_config_file: model_config_list { config { name: "a" base_path: "/a" } ... }
 std::vector<serve::ModelConfig> parse_model_config(std::string_view text,
                                                    const std::string& source);
 

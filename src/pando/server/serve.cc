@@ -69,7 +69,7 @@ http::ServerOptions http_options(const app::ServeFlags& flags) {
   return options;
 }
 
-// As many connections as flags allow need as many files; the usual limit of shells is 1024.
+// Every connection needs an open file, and the usual limit of shells is 1024 files.
 void raise_file_limit(int64_t connections) {
   constexpr rlim_t kOthers = 256;  // model files, logs, the server's own
   rlimit limit = {};

@@ -32,8 +32,8 @@ struct KerasSaveOptions {
   std::string format = {};  // "h5", "keras" or "tfjs"; empty: by the suffix of the file
   std::map<std::string, std::string> metadata = {};  // besides the facts of the model
   bool half = false;                                 // weights in 16 bits
-  // Whose optimizer's slots are written to HDF5 files, as `optimizer_weights`, if Keras has that
-  // optimizer. There is no training_config: Keras opens the file without compiling the model.
+  // HDF5 files get the slots of its optimizer as `optimizer_weights`, if Keras has that optimizer.
+  // There is no training_config: Keras opens the file without compiling the model.
   const TrainingState* training = nullptr;
 };
 

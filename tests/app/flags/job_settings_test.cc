@@ -46,7 +46,7 @@ TEST(JobSettings, TheLauncherSaysHowManyReplicas) {
   EXPECT_TRUE(parse({}).warnings.empty());
 }
 
-// As long as it lives, the launcher was told no number of replicas.
+// While it lives, the launcher names no number of replicas.
 struct DefaultReplicas {
   DefaultReplicas() { setenv("PANDO_DEFAULT_REPLICAS", "1", 1); }
   ~DefaultReplicas() { unsetenv("PANDO_DEFAULT_REPLICAS"); }

@@ -168,7 +168,7 @@ TEST_F(ModelFileTest, TheFingerprintIsThatOfAllFiles) {
   EXPECT_TRUE(kept_model_file(run).empty());
 }
 
-// As SqueezeNet ends.
+// SqueezeNet ends like this.
 TEST_F(ModelFileTest, SoftmaxBeforeAChangeOfShapeIsEnough) {
   const Network network =
       Sequential({28, 28, 1}, {Conv2D({.filters = 4}), GlobalAveragePooling2D(),

@@ -6,7 +6,7 @@
 
 namespace pando::app {
 
-// Of two workers; the last line is cut off.
+// A trace of two workers whose last line is cut off.
 inline std::string trace_text(int events) {
   std::string text =
       "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"

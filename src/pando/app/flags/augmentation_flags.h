@@ -36,7 +36,7 @@ struct AugmentationFlags {
   AugmentationChoice choice() const;
 };
 
-// Those that change one picture at a time.
+// The flags for changes of one picture at a time.
 void add_picture_flags(OptionTable& table, AugmentationFlags& flags);
 void add_augmentation_flags(OptionTable& table, AugmentationFlags& flags);
 

@@ -59,7 +59,7 @@ struct ServeFlags {
   bool quiet = false;
   bool version = false;
 
-  // Of tensorflow_model_server, without effect here.
+  // Flags of tensorflow_model_server that have no effect here write to these.
   std::string ignored_text;
   int64_t ignored_number = 0;
   bool ignored_switch = false;

@@ -11,7 +11,7 @@
 
 namespace pando::app {
 
-// Of a longer curve, each bucket of equal numbers of points keeps its minimum and its maximum.
+// A longer curve is cut into buckets of equally many points, each with its minimum and maximum.
 inline constexpr size_t kMostCurvePoints = 1000;
 
 // The places of the points to keep, in order: the first and the last, and of each bucket the least

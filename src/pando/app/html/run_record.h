@@ -18,7 +18,7 @@ namespace pando::app {
 struct RunRecord {
   std::filesystem::path folder;
   std::string name;  // of the folder
-  // Of a run of an earlier version as far as config.yml and log.txt tell.
+  // For a run of an earlier version, what config.yml and log.txt tell.
   RunFacts facts;
   RunSummary summary;  // `killed` if it says that the run goes on, but nobody has the folder locked
   std::vector<std::pair<std::string, std::string>> options;  // in the order of config.yml

@@ -16,7 +16,7 @@ namespace pando::app {
 
 inline constexpr const char* kClassRecordFile = "class_report.json";
 inline constexpr const char* kClassSamplesFile = "class_samples.png";
-// Of the confusion matrix, cells with the largest counts.
+// A larger confusion matrix keeps the cells with the largest counts.
 inline constexpr size_t kMostRecordedCells = 20000;
 
 // {version, names, samples, accuracy, classes: [[support, precision, recall, f1]],

@@ -13,8 +13,8 @@ namespace pando {
 // Nothing: as is usual for the data set.
 struct AugmentationChoice {
   std::optional<bool> flip;  // mirrors half of the pictures left to right
-  // Of images of a fixed size: zeros around them before a random crop. Of views, only 0: the middle
-  // instead of a random part.
+  // Images of a fixed size: zeros around them before a random crop. Views: only 0 is allowed and
+  // takes the middle instead of a random part.
   std::optional<int64_t> border;
   std::optional<double> least_area;  // of a random part of a view's picture, as a fraction of it
   ChangeOptions changes = {};

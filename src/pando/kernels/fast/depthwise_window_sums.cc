@@ -208,7 +208,7 @@ PANDO_INLINE void sum_row_pair(const WindowPlan& plan, const SourceRows<4>& sour
   }
 }
 
-// As many channels from c on as Values holds.
+// Sums the channels from c on, as many as Values holds.
 template <typename Walk, typename Values>
 PANDO_INLINE void sum_vector(const SumBand& band, int64_t c) {
   constexpr int kWindow = Walk::kWindow;
