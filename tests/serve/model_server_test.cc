@@ -140,7 +140,6 @@ TEST(ModelServer, EndsWithAnswersForAll) {
   EXPECT_EQ(answers, 100);
 }
 
-// A careless user copies broken, half and differently shaped versions among good ones.
 TEST(ModelServer, CountsWhatItDoes) {
   const Served served(1);
   const auto server = served.start();
