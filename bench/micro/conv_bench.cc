@@ -101,8 +101,8 @@ void direct_pack(benchmark::State& state, const ConvLayer& layer) {
                           static_cast<int64_t>(2 * b.kernel.size() * sizeof(float)));
 }
 
-void winograd(benchmark::State& state, const ConvLayer& layer, Pass pass) {
-  const WinogradConv conv(layer.geometry);
+void winograd(benchmark::State& state, const ConvLayer& layer, Pass pass, int tile) {
+  const WinogradConv conv(layer.geometry, tile);
   Buffers b(layer.geometry);
   std::vector<float> forward(conv.forward_kernel_floats()), backward(conv.backward_kernel_floats());
   conv.pack_forward(b.kernel.data(), forward.data());
@@ -128,8 +128,8 @@ void winograd(benchmark::State& state, const ConvLayer& layer, Pass pass) {
   report(state, layer, conv.isa_name());
 }
 
-void winograd_forward_pool(benchmark::State& state, const ConvLayer& layer) {
-  const WinogradConv conv(layer.geometry);
+void winograd_forward_pool(benchmark::State& state, const ConvLayer& layer, int tile) {
+  const WinogradConv conv(layer.geometry, tile);
   Buffers b(layer.geometry);
   std::vector<float> packed(conv.forward_kernel_floats());
   conv.pack_forward(b.kernel.data(), packed.data());
@@ -150,7 +150,7 @@ void onednn(benchmark::State& state, const ConvLayer& layer, Pass pass) {
 }
 
 void register_layer(const ConvLayer& layer) {
-  const auto add = [&layer](const char* pass, auto function, auto... more) {
+  const auto add = [&layer](const std::string& pass, auto function, auto... more) {
     benchmark::RegisterBenchmark((layer.name + "/" + pass).c_str(), function, layer, more...)
         ->Unit(benchmark::kMicrosecond);
   };
@@ -163,11 +163,14 @@ void register_layer(const ConvLayer& layer) {
   add("backward_kernel/onednn", onednn, Pass::backward_kernel);
   add("pack/direct", direct_pack);
   if (!WinogradConv::supports(layer.geometry)) return;
-  add("forward/winograd", winograd, Pass::forward);
-  const bool tiles = layer.pool && layer.pool->window == ConvGeometry::Extents{1, 2, 2};
-  if (tiles) add("forward_pool/winograd", winograd_forward_pool);
-  add("backward_input/winograd", winograd, Pass::backward_input);
-  add("backward_kernel/winograd", winograd, Pass::backward_kernel);
+  for (const int tile : {2, 4}) {
+    const std::string name = tile == 2 ? "winograd" : "winograd4";
+    add("forward/" + name, winograd, Pass::forward, tile);
+    const bool tiles = layer.pool && layer.pool->window == ConvGeometry::Extents{1, 2, 2};
+    if (tiles) add("forward_pool/" + name, winograd_forward_pool, tile);
+    add("backward_input/" + name, winograd, Pass::backward_input, tile);
+    add("backward_kernel/" + name, winograd, Pass::backward_kernel, tile);
+  }
 }
 
 }  // namespace

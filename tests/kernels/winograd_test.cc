@@ -75,7 +75,7 @@ std::unique_ptr<std::byte[]> make_scratch(size_t size) {
 
 // One convolution with its data, on the current instruction set.
 struct Bound {
-  explicit Bound(const ConvGeometry& geometry) : g(geometry), conv(geometry) {}
+  Bound(const ConvGeometry& geometry, int tile) : g(geometry), conv(geometry, tile) {}
 
   ConvGeometry g;
   WinogradConv conv;
@@ -138,14 +138,16 @@ struct Bound {
   }
 };
 
-// Runs a check for every case on every instruction set.
+// Runs a check for every case and size of tiles on every instruction set.
 template <typename Check>
 void for_each_case(Check&& check) {
   for (const char* isa : isas_of_this_cpu()) {
     const SetIsa scope(isa);
     for (const ConvGeometry& g : winograd_cases()) {
-      SCOPED_TRACE(concat(isa, " ", text(g)));
-      check(Bound(g));
+      for (const int tile : {2, 4}) {
+        SCOPED_TRACE(concat(isa, " ", text(g), ", tiles of ", tile));
+        check(Bound(g, tile));
+      }
     }
   }
 }
@@ -212,11 +214,13 @@ TEST(WinogradConv, BackwardKernel) {
 }
 
 TEST(WinogradConv, SampleDoesNotDependOnItsBatch) {
-  const Bound three(geometry_of({3, 6, 11, 17, 16}));
-  Bound one(geometry_of({1, 6, 11, 17, 16}));
-  one.x.assign(three.x.end() - static_cast<std::ptrdiff_t>(one.x.size()), three.x.end());
-  const Floats y = three.forward({}, 1), last = one.forward({}, 1);
-  EXPECT_TRUE(std::equal(last.rbegin(), last.rend(), y.rbegin()));
+  for (const int tile : {2, 4}) {
+    const Bound three(geometry_of({3, 6, 11, 17, 16}), tile);
+    Bound one(geometry_of({1, 6, 11, 17, 16}), tile);
+    one.x.assign(three.x.end() - static_cast<std::ptrdiff_t>(one.x.size()), three.x.end());
+    const Floats y = three.forward({}, 1), last = one.forward({}, 1);
+    EXPECT_TRUE(std::equal(last.rbegin(), last.rend(), y.rbegin()));
+  }
 }
 
 TEST(WinogradConv, SaysWhyItRefuses) {
@@ -227,7 +231,7 @@ TEST(WinogradConv, SaysWhyItRefuses) {
   g.filter = {1, 3, 2};
   EXPECT_FALSE(WinogradConv::supports(test::with_outputs(g), &why));
   EXPECT_NE(why.find("3x3"), std::string::npos) << why;
-  EXPECT_THROW(WinogradConv{test::with_outputs(g)}, Unsupported);
+  EXPECT_THROW(WinogradConv(test::with_outputs(g), 2), Unsupported);
   g = good;
   g.stride = {1, 2, 2};
   EXPECT_FALSE(WinogradConv::supports(test::with_outputs(g), &why));

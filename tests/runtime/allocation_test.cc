@@ -101,7 +101,7 @@ compiler::ProgramOptions with_onednn() {
   compiler::ProgramOptions options;
   options.disabled_passes = {"fuse-conv-pool"};
   options.accept = [](const ir::Node&, const kernels::Candidate& candidate) {
-    return candidate.name != "winograd" && candidate.name != "direct";
+    return !candidate.name.starts_with("winograd") && candidate.name != "direct";
   };
   return options;
 }

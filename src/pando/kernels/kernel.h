@@ -82,7 +82,7 @@ inline KernelOffer offer(std::shared_ptr<const Kernel> kernel) {
 
 // A source of kernels for one op. `offer` sees a node whose inputs and outputs are typed.
 struct Candidate {
-  std::string name;  // "native", "winograd", "direct", "fast", "onednn", "reference"
+  std::string name;  // "native", "winograd4", "winograd", "direct", "fast", "onednn", "reference"
   KernelOffer (*offer)(const ir::Node& node);
   // Only set for a native candidate, which multiplies 16-bit numbers as they are and takes no other
   // nodes. Returns why it should not be chosen for a node; empty if it should.

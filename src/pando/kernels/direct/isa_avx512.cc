@@ -52,7 +52,8 @@ const IsaKernels& avx512_kernels() {
       .add_rows = add_rows,
       .copy_rows = copy_rows,
       .transpose = transpose,
-      .winograd = kTransforms,
+      .winograd2 = transforms_of<Tiles2>(),
+      .winograd4 = transforms_of<Tiles4>(),
   };
   return kKernels;
 }

@@ -86,7 +86,7 @@ struct IsaKernels {
   void (*add_rows)(const RowsArgs&);   // y += the sum of the rows
   void (*copy_rows)(const RowsArgs&);  // y = the rows, padded with zeros to whole vectors
   void (*transpose)(const TransposeArgs&);
-  winograd::Transforms winograd;
+  winograd::Transforms winograd2, winograd4;  // tiles of 2x2 and of 4x4 outputs
 };
 
 const IsaKernels& sse2_kernels();

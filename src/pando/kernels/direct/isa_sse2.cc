@@ -50,7 +50,8 @@ const IsaKernels& sse2_kernels() {
       .add_rows = add_rows,
       .copy_rows = copy_rows,
       .transpose = transpose,
-      .winograd = kTransforms,
+      .winograd2 = transforms_of<Tiles2>(),
+      .winograd4 = transforms_of<Tiles4>(),
   };
   return kKernels;
 }

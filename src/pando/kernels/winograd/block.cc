@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/winograd/block.h"
 
+#include <algorithm>
+
 namespace pando::kernels::winograd {
 namespace {
 
 Planes from_tile(const Planes& planes, int64_t tile) {
   return {planes.data + tile * planes.stride, planes.plane, planes.stride};
-}
-
-// Row j of the two rows of pixels that a row of tiles covers; null below the last row of the
-// output.
-template <typename Float>
-Float* output_row(const TilePlan& plan, const Run& run, Float* plane, int64_t j) {
-  const TileSpec& spec = plan.spec;
-  const int64_t row = 2 * run.row + j;
-  if (row >= spec.output[0]) return nullptr;
-  const int64_t pixel = (run.sample * spec.output[0] + row) * spec.output[1] + 2 * run.first;
-  return plane + pixel * spec.output_channels;
 }
 
 }  // namespace
@@ -30,16 +21,16 @@ int64_t transform_source(const TilePlan& plan, const Block& block, const float* 
   int64_t tile = 0;
   for (int64_t unit = block.first; unit < block.end; ++unit) {
     const Run run = block.grid.run(unit);
-    for (int64_t j = 0; j < 4; ++j) {
-      const int64_t row = 2 * run.row + j - spec.pad_low[0];
+    for (int64_t j = 0; j < plan.transforms.size; ++j) {
+      const int64_t row = plan.transforms.tile * run.row + j - spec.pad_low[0];
       const bool inside = row >= 0 && row < spec.source[0];
       const int64_t pixel = (run.sample * spec.source[0] + row) * spec.source[1];
       args.row[j] = inside ? source + pixel * spec.source_channels : nullptr;
     }
-    args.first = 2 * run.first - spec.pad_low[1];
+    args.first = plan.transforms.tile * run.first - spec.pad_low[1];
     args.tiles = run.tiles;
     args.planes = from_tile(planes, tile);
-    plan.isa.winograd.input(args);
+    plan.transforms.input(args);
     tile += run.tiles;
   }
   return tile;
@@ -52,14 +43,30 @@ int64_t transform_output_grad(const TilePlan& plan, const Block& block, const fl
   int64_t tile = 0;
   for (int64_t unit = block.first; unit < block.end; ++unit) {
     const Run run = block.grid.run(unit);
-    for (int64_t j = 0; j < 2; ++j) args.row[j] = output_row(plan, run, dy, j);
-    args.pixels = plan.spec.output[1] - 2 * run.first;
+    for (int64_t j = 0; j < plan.transforms.tile; ++j) {
+      args.row[j] = block.grid.cell_row(run, dy, j, args.channels);
+    }
+    args.pixels = block.grid.cells_left(run);
     args.tiles = run.tiles;
     args.planes = from_tile(planes, tile);
-    plan.isa.winograd.output_grad(args);
+    plan.transforms.output_grad(args);
     tile += run.tiles;
   }
   return tile;
+}
+
+void add_output_grad(const TilePlan& plan, const Block& block, const float* dy, float* sums) {
+  direct::RowsArgs rows;
+  rows.stride = rows.channels = plan.spec.output_channels;
+  rows.y = sums;
+  for (int64_t unit = block.first; unit < block.end; ++unit) {
+    const Run run = block.grid.run(unit);
+    rows.rows = std::min(block.grid.edge * run.tiles, block.grid.cells_left(run));
+    for (int64_t i = 0; i < block.grid.edge; ++i) {
+      rows.x = block.grid.cell_row(run, dy, i, rows.channels);
+      if (rows.x != nullptr) plan.isa.add_rows(rows);
+    }
+  }
 }
 
 void multiply(const TilePlan& plan, const Product& product) {
@@ -70,7 +77,7 @@ void multiply(const TilePlan& plan, const Product& product) {
   args.k_count = plan.spec.source_channels;
   args.y_stride = product.product.stride;
   args.last_lanes = plan.lanes;
-  for (int64_t plane = 0; plane < kPlanes; ++plane) {
+  for (int64_t plane = 0; plane < plan.transforms.planes; ++plane) {
     args.w = product.packed + plane * plan.kernel_plane();
     args.x = product.source.data + plane * product.source.plane;
     for (const direct::Column& column : plan.columns) {
@@ -96,20 +103,19 @@ void transform_product(const TilePlan& plan, const Block& block, const Planes& p
     const Run run = block.grid.run(unit);
     args.planes = from_tile(product, tile);
     args.tiles = run.tiles;
-    if (output.index != nullptr) {
-      const int64_t line = run.sample * block.grid.rows + run.row;
-      const int64_t at = (line * block.grid.columns + run.first) * args.channels;
-      args.row[0] = output.y + at;
-      args.index = output.index + at;
-      plan.isa.winograd.output_pool(args);
-    } else {
-      for (int64_t j = 0; j < 2; ++j) {
-        args.row[j] = output_row(plan, run, output.y, j);
-        if (output.epilogue.residual == nullptr) continue;
-        args.residual[j] = output_row(plan, run, output.epilogue.residual, j);
+    args.pixels = block.grid.cells_left(run);
+    for (int64_t i = 0; i < block.grid.edge; ++i) {
+      args.row[i] = block.grid.cell_row(run, output.y, i, args.channels);
+      if (output.index != nullptr) {
+        args.index[i] = block.grid.cell_row(run, output.index, i, args.channels);
+      } else if (output.epilogue.residual != nullptr) {
+        args.residual[i] = block.grid.cell_row(run, output.epilogue.residual, i, args.channels);
       }
-      args.pixels = plan.spec.output[1] - 2 * run.first;
-      plan.isa.winograd.output(args);
+    }
+    if (output.index != nullptr) {
+      plan.transforms.output_pool(args);
+    } else {
+      plan.transforms.output(args);
     }
     tile += run.tiles;
   }

@@ -1,4 +1,4 @@
-// The work on one block of tiles: its transforms and its sixteen products.
+// The work on one block of tiles: its transforms and its products, one for each plane.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,6 +25,9 @@ int64_t transform_source(const TilePlan& plan, const Block& block, const float* 
                          const Planes& planes);
 int64_t transform_output_grad(const TilePlan& plan, const Block& block, const float* dy,
                               const Planes& planes);
+
+// Adds the output gradients of the block to `sums`, by channel.
+void add_output_grad(const TilePlan& plan, const Block& block, const float* dy, float* sums);
 
 // product = source planes * packed filter.
 struct Product {

@@ -5,6 +5,7 @@
 
 #include "pando/base/strings.h"
 #include "pando/kernels/conv_node.h"
+#include "pando/kernels/divide_up.h"
 #include "pando/kernels/function_kernel.h"
 #include "pando/kernels/node_activation.h"
 #include "pando/kernels/winograd/winograd_conv.h"
@@ -45,14 +46,20 @@ struct HugeFilter {  // what pays off above 256 x 256 channels
 constexpr HugeFilter kPackedFilter = {64, 1.95};
 constexpr HugeFilter kFilterGradient = {32, 1.8};
 
-// `outputs` are the extents that tiles cover: those of y or of dx.
+// How many times fewer multiplications tiles of this size need. `outputs` are the extents that
+// tiles cover: those of y or of dx.
+double saved_products(const ConvGeometry& g, const ConvGeometry::Extents& outputs, int64_t tile) {
+  const int64_t tiles = divide_up(outputs[1], tile) * divide_up(outputs[2], tile);
+  const int64_t planes = (tile + 2) * (tile + 2);
+  return static_cast<double>(products(g, 1) * products(g, 2)) / static_cast<double>(planes * tiles);
+}
+
 std::string why_direct_is_faster(const ConvGeometry& g, const ConvGeometry::Extents& outputs,
                                  const HugeFilter& least) {
   const int64_t fewest = std::min(g.in_channels, g.out_channels);
   if (fewest < 16) return "direct is faster below 16 channels";
-  const int64_t tiles = (outputs[1] + 1) / 2 * ((outputs[2] + 1) / 2);
-  const double ratio =
-      static_cast<double>(products(g, 1) * products(g, 2)) / static_cast<double>(16 * tiles);
+  const int64_t tiles = divide_up(outputs[1], 2) * divide_up(outputs[2], 2);
+  const double ratio = saved_products(g, outputs, 2);
   const bool huge = g.in_channels * g.out_channels > 256 * 256;
   // Transforming and reading a huge filter has to pay off.
   if (huge && g.batch * tiles < least.tiles) {
@@ -72,8 +79,17 @@ std::string why_not(const ConvGeometry& geometry, const ConvGeometry::Extents& o
   return why_direct_is_faster(geometry, outputs, least);
 }
 
+// TODO-RULE
+std::string why_small_tiles_are_faster(const ConvGeometry& g,
+                                       const ConvGeometry::Extents& outputs) {
+  const double gain = saved_products(g, outputs, 4) / saved_products(g, outputs, 2);
+  if (gain >= 1.3) return "";
+  return concat("tiles of 2x2 are faster: ", outputs[1], "x", outputs[2],
+                " outputs fill tiles of 4x4 badly");
+}
+
 std::string kernel_name(const WinogradConv& conv) {
-  return concat("winograd:", conv.isa_name(), " 2x2");
+  return concat("winograd:", conv.isa_name(), " ", conv.tile(), "x", conv.tile());
 }
 
 using PackFunction = void (WinogradConv::*)(const float*, float*, Part) const;
@@ -93,16 +109,17 @@ KernelOffer offer_packed(const WinogradConv& conv, const PackSpec& spec, KernelF
   };
   offer.packings.push_back(
       {.input = 1,
-       .layout = {concat(spec.layout, conv.isa_name()), static_cast<int64_t>(spec.floats)},
+       .layout = {concat("winograd", conv.tile(), spec.layout, conv.isa_name()),
+                  static_cast<int64_t>(spec.floats)},
        .packer = std::make_shared<FunctionKernel>("winograd:pack", pack,
                                                   FunctionTraits{.splits = true})});
   return offer;
 }
 
 KernelOffer offer_forward(const WinogradConv& conv, KernelFunction run) {
-  return offer_packed(
-      conv, {"winograd-forward-", conv.forward_kernel_floats(), &WinogradConv::pack_forward},
-      std::move(run), conv.forward_scratch_bytes());
+  return offer_packed(conv,
+                      {"-forward-", conv.forward_kernel_floats(), &WinogradConv::pack_forward},
+                      std::move(run), conv.forward_scratch_bytes());
 }
 
 WinogradConv::Input bound_input(const NodeActivation& activation, const KernelArgs& args) {
@@ -111,27 +128,19 @@ WinogradConv::Input bound_input(const NodeActivation& activation, const KernelAr
   return {args.in(0), args.in(1), {bias, activation.kind, activation.alpha, residual}};
 }
 
-}  // namespace
-
-KernelOffer winograd_conv(const ir::Node& node) {
-  const ConvGeometry geometry = conv_geometry(node);
-  if (std::string reason = why_not(geometry, geometry.out); !reason.empty())
-    return refuse(std::move(reason));
-  const WinogradConv conv(geometry);
+KernelOffer offer_conv(const ir::Node& node, int tile) {
+  const WinogradConv conv(conv_geometry(node), tile);
   const NodeActivation activation = node_activation(node);
   return offer_forward(conv, [=](const KernelArgs& args, const StepArgs& step) {
     conv.forward(bound_input(activation, args), args.out(), args.scratch, step.part);
   });
 }
 
-KernelOffer winograd_conv_pool(const ir::Node& node) {
-  const ConvGeometry geometry = conv_geometry(node);
-  if (std::string reason = why_not(geometry, geometry.out); !reason.empty())
-    return refuse(std::move(reason));
+KernelOffer offer_conv_pool(const ir::Node& node, int tile) {
   if (pool_geometry(node).window != ConvGeometry::Extents{1, 2, 2}) {
     return refuse("the pooling window is not 2x2");
   }
-  const WinogradConv conv(geometry);
+  const WinogradConv conv(conv_geometry(node), tile);
   const NodeActivation activation = node_activation(node);
   return offer_forward(conv, [=](const KernelArgs& args, const StepArgs& step) {
     conv.forward_pool(bound_input(activation, args), {args.out(0), args.out_as<uint8_t>(1)},
@@ -139,25 +148,19 @@ KernelOffer winograd_conv_pool(const ir::Node& node) {
   });
 }
 
-KernelOffer winograd_conv_input_grad(const ir::Node& node) {
-  const ConvGeometry geometry = conv_geometry(node);
-  if (std::string reason = why_not(geometry, geometry.in); !reason.empty())
-    return refuse(std::move(reason));
-  const WinogradConv conv(geometry);
+KernelOffer offer_input_grad(const ir::Node& node, int tile) {
+  const WinogradConv conv(conv_geometry(node), tile);
   const NodeActivation activation = node_activation(node);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
     conv.backward_input(bound_input(activation, args), args.out(), args.scratch, step.part);
   };
-  return offer_packed(
-      conv, {"winograd-backward-", conv.backward_kernel_floats(), &WinogradConv::pack_backward},
-      run, conv.backward_input_scratch_bytes());
+  return offer_packed(conv,
+                      {"-backward-", conv.backward_kernel_floats(), &WinogradConv::pack_backward},
+                      run, conv.backward_input_scratch_bytes());
 }
 
-KernelOffer winograd_conv_filter_grad(const ir::Node& node) {
-  const ConvGeometry geometry = conv_geometry(node);
-  if (std::string reason = why_not(geometry, geometry.out, kFilterGradient); !reason.empty())
-    return refuse(std::move(reason));
-  const WinogradConv conv(geometry);
+KernelOffer offer_filter_grad(const ir::Node& node, int tile) {
+  const WinogradConv conv(conv_geometry(node), tile);
   const bool bias = node.num_outputs() > 1;
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
     conv.backward_kernel(args.in(0), args.in(1), {args.out(0), bias ? args.out(1) : nullptr},
@@ -165,6 +168,59 @@ KernelOffer winograd_conv_filter_grad(const ir::Node& node) {
   };
   return offer_function(kernel_name(conv), run,
                         {.splits = true, .scratch_bytes = conv.backward_kernel_scratch_bytes()});
+}
+
+std::string why_no_outputs(const ir::Node& node) {
+  const ConvGeometry geometry = conv_geometry(node);
+  return why_not(geometry, geometry.out);
+}
+std::string why_no_input_grad(const ir::Node& node) {
+  const ConvGeometry geometry = conv_geometry(node);
+  return why_not(geometry, geometry.in);
+}
+std::string why_no_filter_grad(const ir::Node& node) {
+  const ConvGeometry geometry = conv_geometry(node);
+  return why_not(geometry, geometry.out, kFilterGradient);
+}
+
+std::string why_not_4(const ir::Node& node, std::string reason, bool input_grad = false) {
+  if (!reason.empty()) return reason;
+  const ConvGeometry geometry = conv_geometry(node);
+  return why_small_tiles_are_faster(geometry, input_grad ? geometry.in : geometry.out);
+}
+
+using OfferFunction = KernelOffer (*)(const ir::Node&, int tile);
+
+KernelOffer offer_unless(std::string reason, OfferFunction offer, const ir::Node& node, int tile) {
+  return reason.empty() ? offer(node, tile) : refuse(std::move(reason));
+}
+
+}  // namespace
+
+KernelOffer winograd_conv(const ir::Node& node) {
+  return offer_unless(why_no_outputs(node), offer_conv, node, 2);
+}
+KernelOffer winograd_conv_pool(const ir::Node& node) {
+  return offer_unless(why_no_outputs(node), offer_conv_pool, node, 2);
+}
+KernelOffer winograd_conv_input_grad(const ir::Node& node) {
+  return offer_unless(why_no_input_grad(node), offer_input_grad, node, 2);
+}
+KernelOffer winograd_conv_filter_grad(const ir::Node& node) {
+  return offer_unless(why_no_filter_grad(node), offer_filter_grad, node, 2);
+}
+
+KernelOffer winograd4_conv(const ir::Node& node) {
+  return offer_unless(why_not_4(node, why_no_outputs(node)), offer_conv, node, 4);
+}
+KernelOffer winograd4_conv_pool(const ir::Node& node) {
+  return offer_unless(why_not_4(node, why_no_outputs(node)), offer_conv_pool, node, 4);
+}
+KernelOffer winograd4_conv_input_grad(const ir::Node& node) {
+  return offer_unless(why_not_4(node, why_no_input_grad(node), true), offer_input_grad, node, 4);
+}
+KernelOffer winograd4_conv_filter_grad(const ir::Node& node) {
+  return offer_unless(why_not_4(node, why_no_filter_grad(node)), offer_filter_grad, node, 4);
 }
 
 }  // namespace pando::kernels

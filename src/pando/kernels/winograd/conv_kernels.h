@@ -1,4 +1,4 @@
-// WinogradConv as a candidate for 3x3 convolutions.
+// WinogradConv as candidates for 3x3 convolutions: with tiles of 2x2 outputs and with tiles of 4x4.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,5 +10,10 @@ KernelOffer winograd_conv(const ir::Node& node);
 KernelOffer winograd_conv_input_grad(const ir::Node& node);
 KernelOffer winograd_conv_filter_grad(const ir::Node& node);
 KernelOffer winograd_conv_pool(const ir::Node& node);
+
+KernelOffer winograd4_conv(const ir::Node& node);
+KernelOffer winograd4_conv_input_grad(const ir::Node& node);
+KernelOffer winograd4_conv_filter_grad(const ir::Node& node);
+KernelOffer winograd4_conv_pool(const ir::Node& node);
 
 }  // namespace pando::kernels

@@ -23,7 +23,8 @@ constexpr int64_t kHugeFilterBytes = 4 << 20;
 constexpr int64_t kSourcePlaneBytes = 256 * 1024;
 
 int64_t fewest_tiles(const TilePlan& plan) {
-  const int64_t filter_bytes = 16 * plan.kernel_plane() * int64_t{sizeof(float)};
+  const int64_t filter_bytes =
+      plan.transforms.planes * plan.kernel_plane() * int64_t{sizeof(float)};
   if (filter_bytes < kLargeFilterBytes) return kFewestTiles;
   if (filter_bytes <= kHugeFilterBytes) return kFewestTilesOfLargeFilter;
   return std::max(kSourcePlaneBytes / (plan.source_stride * int64_t{sizeof(float)}),
@@ -31,10 +32,11 @@ int64_t fewest_tiles(const TilePlan& plan) {
 }
 
 int64_t tiles_per_block(const TilePlan& plan) {
+  const int64_t tile = plan.transforms.tile;
   const int64_t tile_bytes =
-      16 * (plan.source_stride + plan.output_stride) * int64_t{sizeof(float)};
+      plan.transforms.planes * (plan.source_stride + plan.output_stride) * int64_t{sizeof(float)};
   const int64_t all =
-      plan.spec.batch * divide_up(plan.spec.output[0], 2) * divide_up(plan.spec.output[1], 2);
+      plan.spec.batch * divide_up(plan.spec.output[0], tile) * divide_up(plan.spec.output[1], tile);
   return std::min(std::max(kBlockBytes / tile_bytes, fewest_tiles(plan)), all);
 }
 
@@ -58,24 +60,28 @@ TileSpec backward_input_tiles(const ConvGeometry& g) {
           .pad_low = {2 - g.pad_low[1], 2 - g.pad_low[2]}};
 }
 
-Grid::Grid(const TileSpec& spec, int64_t longest_run, bool whole_only)
-    : batch(spec.batch),
-      rows((spec.output[0] + (whole_only ? 0 : 1)) / 2),
-      columns((spec.output[1] + (whole_only ? 0 : 1)) / 2),
+Grid::Grid(int64_t samples, const int64_t (&extents)[2], int64_t edge_cells, int64_t longest_run)
+    : batch(samples),
+      cell_rows(extents[0]),
+      cell_columns(extents[1]),
+      edge(edge_cells),
+      rows(divide_up(cell_rows, edge)),
+      columns(divide_up(cell_columns, edge)),
       run_tiles(1),
       runs(divide_up(columns, longest_run)) {
   if (runs > 0) run_tiles = divide_up(columns, runs);
 }
 
-TilePlan::TilePlan(const TileSpec& tile_spec, const direct::IsaKernels& kernels)
+TilePlan::TilePlan(const TileSpec& tile_spec, int tile, const direct::IsaKernels& kernels)
     : spec(tile_spec),
       isa(kernels),
+      transforms(tile == 2 ? isa.winograd2 : isa.winograd4),
       lanes(isa.lanes),
       source_stride(divide_up(spec.source_channels, lanes) * lanes),
       output_stride(divide_up(spec.output_channels, lanes) * lanes),
       block_tiles(tiles_per_block(*this)),
-      tiles(spec, block_tiles, false),
-      pool_tiles(spec, block_tiles, true),
+      tiles(spec.batch, spec.output, tile, block_tiles),
+      pool_tiles(spec.batch, {spec.output[0] / 2, spec.output[1] / 2}, tile / 2, block_tiles),
       columns(direct::cut_columns(spec.output_channels, isa)),
       channel_offset(static_cast<size_t>(spec.source_channels)),
       tile_offset(static_cast<size_t>(block_tiles)) {

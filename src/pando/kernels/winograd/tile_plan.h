@@ -37,10 +37,10 @@ struct Run {
   int64_t tiles = 0;
 };
 
-// The 2x2 tiles of an output plane: all of them or, with `whole_only`, those that lie completely
-// inside.
+// The tiles that cover a plane of cells: of outputs, or of windows of 2x2 outputs.
 struct Grid {
-  Grid(const TileSpec& spec, int64_t longest_run, bool whole_only);
+  // `edge` cells are an edge of a tile.
+  Grid(int64_t samples, const int64_t (&extents)[2], int64_t edge, int64_t longest_run);
 
   Run run(int64_t unit) const {
     const int64_t line = unit / runs;
@@ -48,14 +48,27 @@ struct Grid {
     return {line / rows, line % rows, first, std::min(run_tiles, columns - first)};
   }
   int64_t units() const { return batch * rows * runs; }
+  // Row i of the cells of a row of tiles, from its first tile on; null below the last row.
+  template <typename T>
+  T* cell_row(const Run& run, T* cells, int64_t i, int64_t channels) const {
+    const int64_t row = edge * run.row + i;
+    if (row >= cell_rows) return nullptr;
+    const int64_t cell = (run.sample * cell_rows + row) * cell_columns + edge * run.first;
+    return cells + cell * channels;
+  }
+  int64_t cells_left(const Run& run) const { return cell_columns - edge * run.first; }  // in a row
 
-  int64_t batch, rows, columns;
-  int64_t run_tiles;  // tiles of each run of a row except the last
-  int64_t runs;       // runs of a row
+  int64_t batch;
+  int64_t cell_rows, cell_columns;
+  int64_t edge;
+  int64_t rows, columns;  // of tiles
+  int64_t run_tiles;      // tiles of each run of a row except the last
+  int64_t runs;           // runs of a row
 };
 
 struct TilePlan {
-  TilePlan(const TileSpec& tile_spec, const direct::IsaKernels& kernels);
+  // Requires: `tile` is 2 or 4.
+  TilePlan(const TileSpec& tile_spec, int tile, const direct::IsaKernels& kernels);
 
   int64_t width(const direct::Column& column) const { return column.vectors * int64_t{lanes}; }
   int64_t channels(const direct::Column& column) const {
@@ -66,12 +79,13 @@ struct TilePlan {
 
   TileSpec spec;
   const direct::IsaKernels& isa;
+  const Transforms& transforms;
   int lanes;
   int64_t source_stride;  // channels padded to whole vectors
   int64_t output_stride;
   int64_t block_tiles;  // the most tiles that are transformed together
   Grid tiles;
-  Grid pool_tiles;
+  Grid pool_tiles;  // over windows of 2x2 outputs
   std::vector<direct::Column> columns;
   std::vector<int32_t> channel_offset;  // 0, 1, 2, ...
   std::vector<int32_t> tile_offset;     // of each tile of a block in a plane of the source

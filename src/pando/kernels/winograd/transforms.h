@@ -1,9 +1,8 @@
-// The transforms of Winograd's convolution F(2x2, 3x3), compiled once per instruction set. With
-//   B^T = [1 0 -1 0; 0 1 1 0; 0 -1 1 0; 0 1 0 -1],  A^T = [1 1 1 0; 0 1 -1 -1],
-//   G = [1 0 0; 1/2 1/2 1/2; 1/2 -1/2 1/2; 0 0 1],
-// a tile of 2x2 outputs is A^T [ sum over channels of (G g G^T) * (B^T d B) ] A, where d is the 4x4
-// pixels under the tile, g the 3x3 filter and * the element-wise product. This header may contain
-// only plain data, for the reason given in direct/isa_kernels.h.
+// The transforms of Winograd's convolutions F(2x2, 3x3) and F(4x4, 3x3), compiled once per
+// instruction set. A tile of outputs is A^T [ sum over channels of (G g G^T) * (B^T d B) ] A, where
+// d is the pixels under the tile, g the 3x3 filter and * the element-wise product. transforms.inc
+// has the matrices. This header may contain only plain data, for the reason given in
+// direct/isa_kernels.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,10 +12,13 @@
 
 namespace pando::kernels::winograd {
 
-constexpr int kPlanes = 16;  // elements of a transformed tile, row-major
+constexpr int kLargestTile = 4;                 // outputs along an edge of a tile
+constexpr int kLargestSize = kLargestTile + 2;  // pixels under a tile along an edge
+constexpr int kMostPlanes = kLargestSize * kLargestSize;
 
 // Transformed tiles: plane p of tile i starts at data + p * plane + i * stride and holds one float
-// per channel, padded to whole vectors.
+// per channel, padded to whole vectors. The planes are the elements of a transformed tile,
+// row-major.
 struct Planes {
   float* data = nullptr;
   int64_t plane = 0;
@@ -25,9 +27,9 @@ struct Planes {
 
 // planes = B^T d B for neighbouring tiles of one row of tiles.
 struct InputArgs {
-  const float* row[4] = {};  // pixel 0 of each row of pixels; null: zeros
-  int64_t pixels = 0;        // of a row
-  int64_t first = 0;         // pixel of the first tile's first column; pixels outside are zeros
+  const float* row[kLargestSize] = {};  // pixel 0 of each row of pixels; null: zeros
+  int64_t pixels = 0;                   // of a row
+  int64_t first = 0;  // pixel of the first tile's first column; pixels outside are zeros
   int64_t tiles = 0;
   int64_t channels = 0;
   Planes planes;
@@ -37,26 +39,28 @@ struct InputArgs {
 struct OutputArgs {
   Planes planes;
   int64_t tiles = 0;
-  float* row[2] = {};  // the first tile's place in each row; the second may be null
-  int64_t pixels = 0;  // left in a row from there; the last tile may have only one column
+  float* row[kLargestTile] = {};  // the first tile's place in each row; null: no such row
+  int64_t pixels = 0;             // left in a row from there; the last tile may have fewer columns
   int64_t channels = 0;
   const float* bias = nullptr;
-  const float* residual[2] = {};  // as row; null: none. output_pool takes none.
+  const float* residual[kLargestTile] = {};  // as row; null: none. output_pool takes none.
   Activation activation = Activation::none;
   float alpha = 0;
-  uint8_t* index = nullptr;  // output_pool: row[0] gets the maximum of a tile, index its position
+  // output_pool: a row gets the maxima of windows of 2x2 outputs, its index their positions.
+  // `pixels` counts windows.
+  uint8_t* index[kLargestTile / 2] = {};
 };
 
 // planes = A dy A^T, the gradient of `planes` in OutputArgs.
 struct OutputGradArgs {
-  const float* row[2] = {};
+  const float* row[kLargestTile] = {};
   int64_t pixels = 0;
   int64_t tiles = 0;
   int64_t channels = 0;
   Planes planes;
 };
 
-// Converts between the nine taps of one row of filter elements and its place in sixteen planes.
+// Converts between the nine taps of one row of filter elements and its place in the planes.
 struct KernelArgs {
   const float* from = nullptr;
   int64_t from_step = 0;  // floats from one tap or plane to the next
@@ -66,6 +70,9 @@ struct KernelArgs {
 };
 
 struct Transforms {
+  int tile;    // outputs along an edge of a tile: 2 or 4
+  int size;    // pixels under a tile along an edge
+  int planes;  // elements of a transformed tile
   void (*input)(const InputArgs&);
   void (*output)(const OutputArgs&);
   void (*output_pool)(const OutputArgs&);

@@ -12,7 +12,7 @@ namespace pando::kernels {
 namespace {
 
 using winograd::Block;
-using winograd::kPlanes;
+using winograd::kMostPlanes;
 using winograd::plane_floats;
 using winograd::Planes;
 using winograd::planes_at;
@@ -32,22 +32,22 @@ std::string why_unsupported_by_winograd(const ConvGeometry& g) {
 }
 
 int64_t source_floats(const TilePlan& plan) {
-  return kPlanes * plane_floats(plan.block_tiles, plan.source_stride);
+  return plan.transforms.planes * plane_floats(plan.block_tiles, plan.source_stride);
 }
 int64_t output_floats(const TilePlan& plan) {
-  return kPlanes * plane_floats(plan.block_tiles, plan.output_stride);
+  return plan.transforms.planes * plane_floats(plan.block_tiles, plan.output_stride);
 }
 int64_t gradient_floats(const TilePlan& plan) {
-  return kPlanes * plane_floats(plan.spec.source_channels, plan.output_stride);
+  return plan.transforms.planes * plane_floats(plan.spec.source_channels, plan.output_stride);
 }
 
 }  // namespace
 
 struct WinogradConv::Plans {
-  explicit Plans(const ConvGeometry& g)
+  Plans(const ConvGeometry& g, int tile)
       : geometry(g),
-        forward(winograd::forward_tiles(g), direct::choose_isa()),
-        backward_input(winograd::backward_input_tiles(g), forward.isa) {}
+        forward(winograd::forward_tiles(g), tile, direct::choose_isa()),
+        backward_input(winograd::backward_input_tiles(g), tile, forward.isa) {}
 
   ConvGeometry geometry;
   TilePlan forward;
@@ -61,22 +61,27 @@ bool WinogradConv::supports(const ConvGeometry& geometry, std::string* why_not) 
   return supported;
 }
 
-WinogradConv::WinogradConv(const ConvGeometry& geometry) {
+WinogradConv::WinogradConv(const ConvGeometry& geometry, int tile) {
   const std::string reason = why_unsupported_by_winograd(geometry);
   if (!reason.empty()) throw Unsupported("Winograd convolution: ", reason);
-  plans_ = std::make_shared<const Plans>(geometry);
+  PANDO_CHECK(tile == 2 || tile == 4, "tiles of ", tile);
+  plans_ = std::make_shared<const Plans>(geometry, tile);
 }
 
 const ConvGeometry& WinogradConv::geometry() const { return plans_->geometry; }
 
+int WinogradConv::tile() const { return plans_->forward.transforms.tile; }
+
 std::string WinogradConv::isa_name() const { return plans_->forward.isa.name; }
 
 size_t WinogradConv::forward_kernel_floats() const {
-  return static_cast<size_t>(kPlanes * plans_->forward.kernel_plane());
+  const TilePlan& plan = plans_->forward;
+  return static_cast<size_t>(plan.transforms.planes * plan.kernel_plane());
 }
 
 size_t WinogradConv::backward_kernel_floats() const {
-  return static_cast<size_t>(kPlanes * plans_->backward_input.kernel_plane());
+  const TilePlan& plan = plans_->backward_input;
+  return static_cast<size_t>(plan.transforms.planes * plan.kernel_plane());
 }
 
 size_t WinogradConv::forward_scratch_bytes() const {
@@ -106,7 +111,7 @@ void WinogradConv::pack_forward(const float* filter, float* packed, Part part) c
       args.from = filter + c * out + column.first;
       args.to = packed + column.first * in + c * plan.width(column);
       args.channels = plan.channels(column);
-      plan.isa.winograd.filter(args);
+      plan.transforms.filter(args);
     }
   }
 }
@@ -122,7 +127,7 @@ void pack_backward_rows(const TilePlan& plan, const float* filter, float* packed
   const int64_t in = plan.spec.output_channels;
   const int64_t out = plan.spec.source_channels;
   const int64_t count = std::min(kSquare, out - first);
-  float square[kPlanes * kSquare * kSquare];
+  float square[kMostPlanes * kSquare * kSquare];
   winograd::KernelArgs args{.from_step = in * out, .to_step = kSquare * kSquare, .channels = count};
   for (const direct::Column& column : plan.columns) {
     const int64_t width = plan.width(column);
@@ -131,10 +136,10 @@ void pack_backward_rows(const TilePlan& plan, const float* filter, float* packed
       for (int64_t i = 0; i < channels; ++i) {
         args.from = filter + (column.first + c + i) * out + first;
         args.to = square + i * kSquare;
-        plan.isa.winograd.rotated_kernel(args);
+        plan.transforms.rotated_kernel(args);
       }
       const int64_t padded = std::min(kSquare, width - c);
-      for (int64_t p = 0; p < kPlanes; ++p) {
+      for (int64_t p = 0; p < plan.transforms.planes; ++p) {
         const float* from = square + p * kSquare * kSquare;
         float* to = packed + p * plan.kernel_plane() + column.first * out + first * width + c;
         plan.isa.transpose({from, kSquare, channels, count, to, width});
@@ -211,7 +216,7 @@ void add_products(const TilePlan& plan, const GradientSum& sum) {
   args.y_stride = sum.gradient.stride;
   args.last_lanes = plan.lanes;
   args.accumulate = !sum.first;
-  for (int64_t plane = 0; plane < kPlanes; ++plane) {
+  for (int64_t plane = 0; plane < plan.transforms.planes; ++plane) {
     args.x = sum.source.data + plane * sum.source.plane;
     for (const direct::Column& column : plan.columns) {
       args.w = sum.output_grad.data + plane * sum.output_grad.plane + column.first;
@@ -219,17 +224,6 @@ void add_products(const TilePlan& plan, const GradientSum& sum) {
       plan.isa.panel[column.vectors - 1](args);
     }
   }
-}
-
-// Element (1, 1) of A dy A^T is the sum of the tile's outputs.
-void add_bias(const TilePlan& plan, const GradientSum& sum, float* bias) {
-  direct::RowsArgs rows;
-  rows.x = sum.output_grad.data + 5 * sum.output_grad.plane;
-  rows.rows = sum.tiles;
-  rows.stride = sum.output_grad.stride;
-  rows.channels = plan.spec.output_channels;
-  rows.y = bias;
-  plan.isa.add_rows(rows);
 }
 
 }  // namespace
@@ -250,7 +244,7 @@ void WinogradConv::backward_kernel(const float* x, const float* dy,
     sum.tiles = transform_source(plan, block, x, sum.source);
     transform_output_grad(plan, block, dy, sum.output_grad);
     add_products(plan, sum);
-    if (gradient.bias != nullptr) add_bias(plan, sum, gradient.bias);
+    if (gradient.bias != nullptr) add_output_grad(plan, block, dy, gradient.bias);
     sum.first = false;
   });
   if (sum.first) {  // this part has no tiles
@@ -261,7 +255,7 @@ void WinogradConv::backward_kernel(const float* x, const float* dy,
   for (int64_t c = 0; c < in; ++c) {
     args.from = sum.gradient.data + c * sum.gradient.stride;
     args.to = gradient.filter + c * out;
-    plan.isa.winograd.filter_grad(args);
+    plan.transforms.filter_grad(args);
   }
 }
 

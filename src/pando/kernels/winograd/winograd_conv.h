@@ -1,6 +1,6 @@
-// Winograd's convolution F(2x2, 3x3) in f32, channels-last: sixteen small matrix products instead
-// of nine large ones save 5/9 of the multiplications. Tiles are transformed a few at a time, so
-// that they stay in the second-level cache from the first transform to the last.
+// Winograd's convolutions F(2x2, 3x3) and F(4x4, 3x3) in f32, channels-last: 16 products for a tile
+// of 2x2 outputs instead of 36, or 36 for a tile of 4x4 instead of 144. Tiles are transformed a few
+// at a time, so that they stay in the second-level cache from the first transform to the last.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,17 +15,19 @@
 namespace pando::kernels {
 
 // How to run one convolution on this CPU. Its methods have the same contract as those of
-// DirectConv. An infinity or NaN in the input reaches all four outputs of a tile that reads it.
+// DirectConv. An infinity or NaN in the input reaches all outputs of a tile that reads it.
 class WinogradConv {
  public:
   // Whether the constructor accepts the geometry. If not, the reason is written to *why_not unless
   // that is null.
   static bool supports(const ConvGeometry& geometry, std::string* why_not = nullptr);
 
-  // Reads the environment variable PANDO_ISA as DirectConv does. Throws Unsupported.
-  explicit WinogradConv(const ConvGeometry& geometry);
+  // `tile` outputs are an edge of a tile: 2 or 4. Reads the environment variable PANDO_ISA as
+  // DirectConv does. Throws Unsupported.
+  WinogradConv(const ConvGeometry& geometry, int tile);
 
   const ConvGeometry& geometry() const;
+  int tile() const;
   std::string isa_name() const;
 
   size_t forward_kernel_floats() const;  // for forward and forward_pool
@@ -43,7 +45,7 @@ class WinogradConv {
     Epilogue epilogue = {};
   };
   void forward(const Input& input, float* y, std::byte* scratch, Part part = {}) const;
-  // Max pooling with windows of 2x2, which are the tiles. Requires: at least 2x2 outputs.
+  // Max pooling with windows of 2x2, of which tiles consist. Requires: at least 2x2 outputs.
   void forward_pool(const Input& input, const DirectConv::PoolOutput& pooled, std::byte* scratch,
                     Part part = {}) const;
   // `input` holds dy and the filter packed by pack_backward.
