@@ -92,7 +92,12 @@ std::vector<ConvLayer> conv_layers() {
       conv2d("resnet50/stage1_3x3", 1, {56, 64, 64}),
       conv2d("resnet50/stage2_1x1s2", 1, {56, 256, 128, 1, 2}),
       conv2d("resnet50/stage2_3x3", 1, {28, 128, 128}),
+      conv2d("resnet50/stage3_3x3", 1, {14, 256, 256}),
       conv2d("resnet50/stage4_3x3", 1, {7, 512, 512}),
+      conv2d("unet/level1", 2, {128, 64, 64}),
+      conv2d("unet/level3", 2, {32, 256, 256}),
+      conv2d("unet/level4", 2, {16, 512, 512}),
+      conv2d("unet/level5", 2, {8, 1024, 1024}),
   };
 }
 

@@ -89,6 +89,21 @@ TEST(SelectKernels, AcceptIsAskedPerNode) {
   EXPECT_NE(state.kernels.at(state.graph.find_value("b")->producer()).candidate, "reference");
 }
 
+TEST(SelectKernels, TilesOfWinogradHaveALimit) {
+  const char* conv = R"(graph(x: f32[2,32,32,32] feed, k: f32[3,3,32,32] variable) {
+    y = conv(x, k) {padding="same"}
+    return result y=y })";
+  const auto choice_of = [&](WinogradTiles most) {
+    const CompileState state = assigned(conv, {.winograd = most});
+    return state.kernels.at(state.graph.find_value("y")->producer());
+  };
+  EXPECT_EQ(choice_of(WinogradTiles::up_to_4).candidate, "winograd4");
+  EXPECT_EQ(choice_of(WinogradTiles::up_to_2).candidate, "winograd");
+  const KernelChoice none = choice_of(WinogradTiles::off);
+  EXPECT_EQ(none.candidate, "direct");
+  EXPECT_EQ(std::ranges::count(none.refusals, "winograd4: not accepted by the options"), 1);
+}
+
 TEST(SelectKernels, ScratchMemoryHasLimits) {
   const char* gradient = R"(graph(dy: f32[2,8,8,16] feed, x: f32[2,8,8,16] feed) {
     g = conv_filter_grad(x, dy) {padding="same", filter=[3,3]}

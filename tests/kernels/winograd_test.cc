@@ -12,6 +12,7 @@
 #include "pando/base/strings.h"
 #include "pando/kernels/winograd/winograd_conv.h"
 #include "tests/support/close_floats.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/isa.h"
 #include "tests/support/kernel_case.h"
 #include "tests/support/naive_conv.h"
@@ -245,13 +246,14 @@ TEST(WinogradConv, SaysWhyItRefuses) {
   EXPECT_NE(why.find("3 groups"), std::string::npos) << why;
 }
 
-std::string refusal(Shape x, Shape filter, ir::Attributes attributes = {}) {
+std::string refusal(Shape x, Shape filter, ir::Attributes attributes = {},
+                    const char* candidate = "winograd") {
   const bool pool = attributes.has("window");
   return test::BoundCase({.op = pool ? "conv_pool" : "conv",
                           .inputs = {{DType::f32, std::move(x)}, {DType::f32, std::move(filter)}},
                           .attributes = std::move(attributes),
                           .outputs = pool ? 2 : 1})
-      .offer("winograd")
+      .offer(candidate)
       .refusal;
 }
 
@@ -268,6 +270,35 @@ TEST(WinogradCandidate, LeavesToDirectWhatDirectDoesFaster) {
   EXPECT_NE(refusal({2, 32, 32, 16}, {3, 3, 16, 16}, {{"window", ir::Ints{3, 3}}}).find("2x2"),
             std::string::npos);
   EXPECT_EQ(refusal({2, 32, 32, 16}, {3, 3, 16, 16}, {{"window", ir::Ints{2, 2}}}), "");
+}
+
+TEST(WinogradCandidate, TakesLargeTilesWhereTheyPay) {
+  const ir::Attributes same{{"padding", std::string("same")}};
+  const auto refusal4 = [&](Shape x, Shape filter) {
+    return refusal(std::move(x), std::move(filter), same, "winograd4");
+  };
+  EXPECT_EQ(refusal4({2, 32, 32, 16}, {3, 3, 16, 16}), "");
+  EXPECT_EQ(refusal4({2, 8, 8, 64}, {3, 3, 64, 64}), "");
+  EXPECT_EQ(refusal4({2, 16, 16, 512}, {3, 3, 512, 512}), "");
+  EXPECT_SAYS(refusal4({1, 16, 16, 512}, {3, 3, 512, 512}), "256 x 256", "got 16");
+  EXPECT_SAYS(refusal4({2, 9, 9, 64}, {3, 3, 64, 64}), "9x9 outputs");
+  EXPECT_SAYS(refusal4({2, 32, 32, 8}, {3, 3, 8, 32}), "16 channels");
+  EXPECT_SAYS(refusal({2, 32, 32, 16}, {3, 3, 16, 16}, {{"window", ir::Ints{3, 3}}}, "winograd4"),
+              "2x2");
+}
+
+// A direct sum of f32 numbers of this size has an error of 4e-7 of their root mean square.
+TEST(WinogradConv, LargeTilesRoundLittle) {
+  Bound bound(geometry_of({2, 32, 32, 64, 16, {1, 1, 1, 1}}), 4);
+  for (size_t i = 0; i < bound.x.size(); ++i) bound.x[i] += 1e-3f * static_cast<float>(i % 977);
+  const Floats want = test::naive_forward(bound.g, bound.x, bound.filter);
+  const Floats got = bound.forward({}, 1);
+  double error = 0, size = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    error += (got[i] - want[i]) * (got[i] - want[i]);
+    size += want[i] * want[i];
+  }
+  EXPECT_LT(std::sqrt(error / size), 2e-6);
 }
 
 // The gradient of a large filter packs nothing, so it pays off for smaller pictures.

@@ -15,6 +15,7 @@
 #include "pando/compiler/memory_plan.h"
 #include "pando/ir/graph.h"
 #include "pando/kernels/kernel.h"
+#include "pando/kernels/winograd_tiles.h"
 #include "pando/tensor/precision.h"
 
 namespace pando::compiler {
@@ -49,6 +50,7 @@ struct ProgramOptions {
   // for each stage (convolutions, dense layers); empty: no limit. The reference kernel is always
   // allowed.
   std::vector<size_t> scratch_limits;
+  WinogradTiles winograd = WinogradTiles::up_to_4;
   std::set<std::string> disabled_passes;
   // Called with the pass's name and the graph after each pass that changed the graph.
   std::function<void(std::string_view pass, const ir::Graph&)> dump;

@@ -15,6 +15,7 @@
 
 #include "pando/base/error.h"
 #include "pando/data/dataset.h"
+#include "pando/kernels/winograd_tiles.h"
 #include "pando/nn/losses.h"
 #include "pando/nn/network.h"
 #include "pando/optim/loss_scaling.h"
@@ -58,6 +59,7 @@ struct ExecutionOptions {
   // Limits of the scratch memory of kernels of convolutions and dense layers, in bytes per worker:
   // one for all, or two for each stage (convolutions, dense layers). Empty: no limit.
   std::vector<size_t> scratch_limits;
+  WinogradTiles winograd = WinogradTiles::up_to_4;  // decides the bits of 3x3 convolutions
   bool reference_kernels = false;  // plain loops for everything: slow, to check fast kernels
 };
 

@@ -408,6 +408,7 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   }
   if (execution.bucket_bytes > 0) compiling.bucket_bytes = execution.bucket_bytes;
   compiling.scratch_limits = execution.scratch_limits;
+  compiling.winograd = execution.winograd;
   if (mode == RunMode::train) compiling.recomputation = pipelining.recomputation;
   std::vector<std::pair<std::string, std::string>> dumps;
   if (execution.dump_ir) {

@@ -191,6 +191,7 @@ void Predictor::Impl::add_programs(Model::Impl& model, const PredictorOptions& o
     plan.compiling.half = chosen.half;
     plan.compiling.disabled_passes = chosen.execution.disabled_passes;
     plan.compiling.scratch_limits = chosen.execution.scratch_limits;
+    plan.compiling.winograd = chosen.execution.winograd;
     if (chosen.execution.reference_kernels) {
       plan.compiling.accept = [](const ir::Node&, const kernels::Candidate&) { return false; };
     }

@@ -110,6 +110,11 @@ void add_machine_options(OptionTable& table, TrainOptions& options) {
       .with_hint("N")
       .at_least(0)
       .at_most(4096);
+  table.add_choice(
+      "winograd", options.winograd,
+      {{"off", WinogradTiles::off}, {"2", WinogradTiles::up_to_2}, {"4", WinogradTiles::up_to_4}},
+      "the largest tiles of Winograd's 3x3 convolutions, 2x2 or 4x4 outputs: larger "
+      "ones are faster and round a little more; off: none");
   table.add("disable-pass", options.disable_pass, "compiler passes to leave out").with_hint("PASS");
   table
       .add("dump-ir", options.dump_ir,

@@ -58,6 +58,7 @@ struct TrainOptions : ModelFlags {
   CheckpointFlags checkpoints;
   int prefetch_depth = 3;
 
+  WinogradTiles winograd = WinogradTiles::up_to_4;
   std::vector<std::string> disable_pass;
   std::string dump_ir;  // a directory, or "-" for standard output; empty: no dump
   bool verify = false;

@@ -315,6 +315,7 @@ void TrainingSetup::compile() {
       static_cast<size_t>(options.counterparts.max_cross_replica_buffer_size);
   compiling.execution.scratch_limits =
       options.counterparts.scratch_limits(options.devices, options.threads);
+  compiling.execution.winograd = options.winograd;
   compiling.execution.disabled_passes = {options.disable_pass.begin(), options.disable_pass.end()};
   if (!options.dump_ir.empty()) {
     compiling.execution.dump_ir = [this](const std::string& program, std::string_view pass,

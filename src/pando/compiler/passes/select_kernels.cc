@@ -37,7 +37,9 @@ class Chooser {
     for (const kernels::Candidate& candidate : candidates) {
       if (!kernels::is_for(candidate, *node)) continue;
       const bool last = &candidate == &candidates.back();
-      if (!last && state_.options.accept && !state_.options.accept(*node, candidate)) {
+      const bool allowed = kernels::allows(state_.options.winograd, candidate.name);
+      if (!allowed ||
+          (!last && state_.options.accept && !state_.options.accept(*node, candidate))) {
         choice.refusals.push_back(candidate.name + ": not accepted by the options");
         continue;
       }
