@@ -128,7 +128,7 @@ TEST(ProgramDifference, ShowsWhatIsLost) {
   EXPECT_EQ(difference(usual, programs_of(known)), "");
   const std::string slower =
       programs_of(known, {.accept = [](const ir::Node&, const kernels::Candidate& candidate) {
-                    return candidate.name != "winograd";
+                    return !candidate.name.starts_with("winograd");
                   }});
   EXPECT_SAYS(difference(usual, slower), "conv2_block1_layer1_conv conv winograd",
               "conv2_block1_layer1_conv conv direct");
