@@ -238,9 +238,6 @@ int BoundCase::expect_agreement(const Agreement& agreement) const {
   for (const kernels::Candidate& candidate : kernels::candidates(node_->op())) {
     if (candidate.name == "reference") continue;
     if (!kernels::is_for(candidate, *node_)) continue;
-    // Tiles of 4x4 outputs multiply by square roots: no sum is exact, and another element of a
-    // window may win. winograd_test.cc compares their pooling with their convolution.
-    if (node_->op() == "conv_pool" && candidate.name == "winograd4") continue;
     const kernels::KernelOffer one = kernels::offer_kernel(candidate, *node_);
     if (one.kernel == nullptr) {
       EXPECT_FALSE(one.refusal.empty());

@@ -106,13 +106,11 @@ void transform_product(const TilePlan& plan, const Block& block, const Planes& p
     args.pixels = block.grid.cells_left(run);
     for (int64_t i = 0; i < block.grid.edge; ++i) {
       args.row[i] = block.grid.cell_row(run, output.y, i, args.channels);
-      if (output.index != nullptr) {
-        args.index[i] = block.grid.cell_row(run, output.index, i, args.channels);
-      } else if (output.epilogue.residual != nullptr) {
-        args.residual[i] = block.grid.cell_row(run, output.epilogue.residual, i, args.channels);
-      }
+      if (output.epilogue.residual == nullptr) continue;
+      args.residual[i] = block.grid.cell_row(run, output.epilogue.residual, i, args.channels);
     }
     if (output.index != nullptr) {
+      args.index = block.grid.cell_row(run, output.index, 0, args.channels);
       plan.transforms.output_pool(args);
     } else {
       plan.transforms.output(args);

@@ -153,6 +153,9 @@ KernelOffer offer_conv(const ir::Node& node, int tile) {
   });
 }
 
+// Where a picture is even, all outputs of a window are equal. Tiles of 2x2 compute them equal, so
+// the first one gets the gradient; tiles of 4x4 round them differently, and the last bit of the
+// weights would decide which one wins.
 KernelOffer offer_conv_pool(const ir::Node& node, int tile) {
   if (pool_geometry(node).window != ConvGeometry::Extents{1, 2, 2}) {
     return refuse("the pooling window is not 2x2");
@@ -229,9 +232,6 @@ KernelOffer winograd_conv_filter_grad(const ir::Node& node) {
 
 KernelOffer winograd4_conv(const ir::Node& node) {
   return offer_unless(why_not_4(node, why_no_outputs(node)), offer_conv, node, 4);
-}
-KernelOffer winograd4_conv_pool(const ir::Node& node) {
-  return offer_unless(why_not_4(node, why_no_outputs(node)), offer_conv_pool, node, 4);
 }
 KernelOffer winograd4_conv_input_grad(const ir::Node& node) {
   return offer_unless(why_not_4(node, why_no_input_grad(node), true), offer_input_grad, node, 4);

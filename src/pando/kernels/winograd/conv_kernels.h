@@ -14,6 +14,5 @@ KernelOffer winograd_conv_pool(const ir::Node& node);
 KernelOffer winograd4_conv(const ir::Node& node);
 KernelOffer winograd4_conv_input_grad(const ir::Node& node);
 KernelOffer winograd4_conv_filter_grad(const ir::Node& node);
-KernelOffer winograd4_conv_pool(const ir::Node& node);
 
 }  // namespace pando::kernels

@@ -81,7 +81,7 @@ TilePlan::TilePlan(const TileSpec& tile_spec, int tile, const direct::IsaKernels
       output_stride(divide_up(spec.output_channels, lanes) * lanes),
       block_tiles(tiles_per_block(*this)),
       tiles(spec.batch, spec.output, tile, block_tiles),
-      pool_tiles(spec.batch, {spec.output[0] / 2, spec.output[1] / 2}, tile / 2, block_tiles),
+      pool_tiles(spec.batch, {spec.output[0] / 2, spec.output[1] / 2}, 1, block_tiles),
       columns(direct::cut_columns(spec.output_channels, isa)),
       channel_offset(static_cast<size_t>(spec.source_channels)),
       tile_offset(static_cast<size_t>(block_tiles)) {

@@ -85,7 +85,7 @@ struct TilePlan {
   int64_t output_stride;
   int64_t block_tiles;  // the most tiles that are transformed together
   Grid tiles;
-  Grid pool_tiles;  // over windows of 2x2 outputs
+  Grid pool_tiles;  // over windows of 2x2 outputs, which are tiles of 2x2
   std::vector<direct::Column> columns;
   std::vector<int32_t> channel_offset;  // 0, 1, 2, ...
   std::vector<int32_t> tile_offset;     // of each tile of a block in a plane of the source

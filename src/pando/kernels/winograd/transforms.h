@@ -46,9 +46,7 @@ struct OutputArgs {
   const float* residual[kLargestTile] = {};  // as row; null: none. output_pool takes none.
   Activation activation = Activation::none;
   float alpha = 0;
-  // output_pool: a row gets the maxima of windows of 2x2 outputs, its index their positions.
-  // `pixels` counts windows.
-  uint8_t* index[kLargestTile / 2] = {};
+  uint8_t* index = nullptr;  // output_pool: row[0] gets the maximum of a tile, index its position
 };
 
 // planes = A dy A^T, the gradient of `planes` in OutputArgs.
@@ -75,7 +73,7 @@ struct Transforms {
   int planes;  // elements of a transformed tile
   void (*input)(const InputArgs&);
   void (*output)(const OutputArgs&);
-  void (*output_pool)(const OutputArgs&);
+  void (*output_pool)(const OutputArgs&);  // null for tiles of 4x4
   void (*output_grad)(const OutputGradArgs&);
   void (*filter)(const KernelArgs&);          // planes = G taps G^T, padded to whole vectors
   void (*rotated_kernel)(const KernelArgs&);  // the same with the taps in reverse order

@@ -187,6 +187,7 @@ void WinogradConv::forward(const Input& input, float* y, std::byte* scratch, Par
 
 void WinogradConv::forward_pool(const Input& input, const DirectConv::PoolOutput& pooled,
                                 std::byte* scratch, Part part) const {
+  PANDO_CHECK(tile() == 2, "pooling by tiles of ", tile());
   convolve(plans_->forward, input, {input.epilogue, pooled.y, pooled.index}, scratch, part);
 }
 

@@ -45,7 +45,8 @@ class WinogradConv {
     Epilogue epilogue = {};
   };
   void forward(const Input& input, float* y, std::byte* scratch, Part part = {}) const;
-  // Max pooling with windows of 2x2, of which tiles consist. Requires: at least 2x2 outputs.
+  // Max pooling with windows of 2x2, which are the tiles. Requires: tiles of 2x2, at least 2x2
+  // outputs.
   void forward_pool(const Input& input, const DirectConv::PoolOutput& pooled, std::byte* scratch,
                     Part part = {}) const;
   // `input` holds dy and the filter packed by pack_backward.
