@@ -50,6 +50,31 @@ TEST(LoadModel, ContentTellsTheKindAndFactsTravel) {
   EXPECT_EQ(cut.facts().pictures, facts.pictures);
 }
 
+TEST(LoadModel, WeightsAreTakenFromModelFilesToo) {
+  const testing_support::TempFolder folder;
+  Model model = small_model();
+  const Network other =
+      Sequential({6, 6, 3}, {Conv2D({.filters = 16, .kernel = {3, 3}, .name = "first"}),
+                             GlobalAveragePooling2D(), Dense({.units = 2, .name = "last"})});
+  for (const char* name : {"m.onnx", "m.keras", "m.h5", "m.json"}) {
+    SCOPED_TRACE(name);
+    model.save(folder.path(name));
+    Model same(model.network(), {.seed = 5});
+    same.load_weights(folder.path(name));
+    EXPECT_TRUE(std::ranges::equal(same.predict(some_pictures()).f32(),
+                                   model.predict(some_pictures()).f32()));
+    Model tuned(other, {.seed = 5});
+    EXPECT_SAYS(error_of([&] { tuned.load_weights(folder.path(name)); }), "2 layers", "got 3");
+    const LoadReport report =
+        tuned.load_weights(folder.path(name), {.by_name = true, .skip_mismatch = true});
+    EXPECT_TRUE(std::ranges::equal(tuned.get_weight("first/kernel").f32(),
+                                   model.get_weight("first/kernel").f32()));
+    ASSERT_EQ(report.skipped.size(), 1u);
+    EXPECT_SAYS(report.skipped[0], "'last'");
+    EXPECT_EQ(report.unused, (std::vector<std::string>{"norm", "last"}));
+  }
+}
+
 TEST(LoadModel, SavesWeightsInHalfTheSize) {
   const testing_support::TempFolder folder;
   Model model = small_model();

@@ -13,6 +13,7 @@
 #include "pando/train/evaluation.h"
 #include "pando/train/features.h"
 #include "pando/train/fit_loop.h"
+#include "pando/train/load_model.h"
 #include "pando/train/model_impl.h"
 #include "pando/train/safetensors_weights.h"
 
@@ -301,10 +302,19 @@ void Model::save_weights(const std::string& path) const {
 }
 LoadReport Model::load_weights(const std::string& path, LoadOptions options) {
   const Impl::Use use(*impl_);
-  return impl_->assign_weights(store::looks_like_safetensors(path)
-                                   ? read_safetensors_weights(network(), path)
-                                   : store::read_weights_file(path),
-                               options);
+  if (store::looks_like_safetensors(path)) {
+    return impl_->assign_weights(read_safetensors_weights(network(), path), options);
+  }
+  const ModelFileKind* kind = find_model_file_kind(path);
+  // A whole model in HDF5 has its weights where a file of weights has them.
+  if (kind == nullptr || kind->name == "h5") {
+    return impl_->assign_weights(store::read_weights_file(path), options);
+  }
+  const Shape& sample = network().inputs()[0].shape;
+  const bool pictures = sample.rank() == 3;
+  const Model file =
+      load_model(path, {.height = pictures ? sample[0] : 0, .width = pictures ? sample[1] : 0});
+  return impl_->assign_weights(file.impl_->weights_file(), options);
 }
 
 TrainingState Model::training_state() const { return impl_->training_state(); }

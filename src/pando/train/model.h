@@ -316,8 +316,8 @@ class Model {
   // by name from a file.
   LoadReport copy_weights(const Model& other, LoadOptions options = {.by_name = true});
 
-  // HDF5 in the layout of Keras; safetensors files are read too (safetensors_weights.h). A file
-  // that does not fit changes nothing.
+  // HDF5 in the layout of Keras; safetensors files (safetensors_weights.h) and model files
+  // (load_model.h) are read too. A file that does not fit changes nothing.
   void save_weights(const std::string& path) const;
   LoadReport load_weights(const std::string& path, LoadOptions options = {});
 

@@ -209,6 +209,10 @@ TEST_F(FineTuning, KeptFeaturesGiveTheSameBits) {
   }
   EXPECT_SAYS(log("21"), "all are trained after 2 epochs", "all layers are trained from now");
   EXPECT_FALSE(checkpoint("00", "3.0") == checkpoint("20", "3.0"));
+  ASSERT_EQ(train("late", {"--classes", "auto", "--freeze", "all", "--unfreeze-after", "1",
+                           "--num-epochs", "1"}),
+            kDone);
+  EXPECT_SAYS(log("late"), "--unfreeze-after 1 does nothing in a run of 1 epoch");
 }
 
 TEST_F(FineTuning, FeaturesThatChangeAreNotKept) {

@@ -66,9 +66,8 @@ void add_checkpoint_flags(OptionTable& table, CheckpointFlags& flags) {
       .command_line_only();
   table
       .add("weights", flags.weights,
-           "start with the weights of this file (Keras .h5, a checkpoint or .safetensors) instead "
-           "of "
-           "random ones")
+           "start with the weights of this file (Keras .h5, a checkpoint, .safetensors or a model "
+           "file such as .onnx) instead of random ones")
       .with_hint("FILE");
   table.add("by-name", flags.by_name,
             "take from --weights the layers that have the names of layers of the model, and say "

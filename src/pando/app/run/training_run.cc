@@ -180,11 +180,19 @@ class TrainingRun {
                          counted(std::ssize(setup_.frozen), "layer"),
                          setup_.frozen.size() == 1 ? "is" : "are");
     }
+    return fmt::format("frozen: {} of {} layers, up to '{}'{}", setup_.frozen.size(),
+                       setup_.model.network().layers().size() - 1, setup_.frozen.back(),
+                       describe_unfreezing());
+  }
+
+  std::string describe_unfreezing() const {
     const int64_t after = options_.tuning.unfreeze_after;
-    return fmt::format(
-        "frozen: {} of {} layers, up to '{}'{}", setup_.frozen.size(),
-        setup_.model.network().layers().size() - 1, setup_.frozen.back(),
-        after > 0 ? fmt::format("; all are trained after {}", counted(after, "epoch")) : "");
+    if (after == 0) return "";
+    if (after < options_.num_epochs) {
+      return fmt::format("; all are trained after {}", counted(after, "epoch"));
+    }
+    return fmt::format("; --unfreeze-after {} does nothing in a run of {}", after,
+                       counted(options_.num_epochs, "epoch"));
   }
 
   // The copy of the file of --model, for --resume and `pando validate`.
