@@ -11,6 +11,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "server"))
+from serve_program_test import write_png  # noqa: E402
+
 PANDO = str(pathlib.Path(sys.argv.pop(1)).resolve())
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="pando_request_"))
 LINES = ("Spawn workers", "Wait for workers", "Sending requests", "All done", "Full time in ms: ",
@@ -62,6 +65,23 @@ class Request(unittest.TestCase):
                          "--port", str(free_port()), "--num-threads", "3", "--num-images", "8")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("Processed num_images * num_threads: 8 * 3 = 24", result.stdout)
+
+    def test_classifies_pictures_of_folders(self):
+        base = FOLDER / "pictures_model"
+        made = subprocess.run([PANDO, "export", "--model", "mnist_cnn", "--export-dir", str(base), "--input", "images"],
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for name in ("Trouser", "Bag", "holiday"):
+            (FOLDER / "pictures" / name).mkdir(parents=True)
+            write_png(FOLDER / "pictures" / name / "a.png")
+        (FOLDER / "pictures/Bag/broken.png").write_bytes(b"no picture")
+        result = request("pictures", "--export-dir", str(base), "--model-name", "m", "--port", "-1", "--top", "2")
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)  # one cannot be read
+        lines = {line.split()[0]: line for line in result.stdout.splitlines()}
+        self.assertRegex(lines["pictures/Trouser/a.png"], r" Trouser +[\d.]+ ms(  \S+ [\d.]+){2}$")
+        self.assertRegex(lines["pictures/holiday/a.png"], r" - +[\d.]+ ms")
+        self.assertIn("failed: INVALID_ARGUMENT", lines["pictures/Bag/broken.png"])
+        self.assertRegex(lines["Right:"], "Right: [012] of 2 pictures")
 
     def test_gives_up_in_time(self):
         """A server that accepts connections and says nothing."""

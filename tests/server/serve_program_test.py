@@ -133,7 +133,8 @@ class ServeProgram(unittest.TestCase):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        script = script.replace("8501", str(port)).replace("fashion &", f"fashion --rest_api_port={port} &")
+        script = re.sub(r"^(pando serve .*?) &", rf"\1 --rest_api_port={port} --port=0 &", script, flags=re.M)
+        script = script.replace("8501", str(port))
         folder = FOLDER / "guide"
         folder.mkdir()
         write_png(folder / "picture.png")
@@ -142,7 +143,7 @@ class ServeProgram(unittest.TestCase):
                      env=dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}"))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count('"predictions"'), 2, result.stdout)
-        self.assertIn("AVAILABLE", result.stdout)
+        self.assertEqual(result.stdout.count("AVAILABLE"), 4, result.stdout)  # said by each server, and answered
 
     def test_curl_and_unix_socket(self):
         path = FOLDER / "socket"
@@ -272,6 +273,32 @@ class ServeProgram(unittest.TestCase):
                     status, body = server.ask("GET", path)
                     self.assertIn(status, (400, 404), path)
                     self.assertNotIn(b"root:", body)
+
+    def test_listens_at_home_and_needs_no_rights(self):
+        """As the user nobody, if we are root; no other machine can ask."""
+        FOLDER.chmod(0o755)
+        other = dict(user=65534, group=65534, extra_groups=[]) if os.getuid() == 0 else {}
+        try:
+            run(PANDO, "serve", "--version", **other)
+        except PermissionError:
+            self.skipTest("the user nobody cannot reach the program")
+        process = subprocess.Popen([PANDO, "serve", self.model, "--rest_api_port=-1", "--port=-1"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **other)
+        server = Server.__new__(Server)
+        server.process, line = process, process.stdout.readline()
+        with server:
+            self.assertIn("ready after", line)
+            server.port = int(re.search(r"http://127.0.0.1:(\d+)", line)[1])
+            self.assertEqual(server.predict()[0], 200)
+            rpc = int(re.search(r"grpc://127.0.0.1:(\d+)", line)[1])
+            places = [row.split()[1] for name in ("tcp", "tcp6")
+                      for row in pathlib.Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+                      if row.split()[3] == "0A"]  # listening
+            for port in (server.port, rpc):
+                at = [place for place in places if place.endswith(f":{port:04X}")]
+                self.assertEqual(len(at), 1)
+                # 127.0.0.1, which gRPC writes as an address of version 6.
+                self.assertRegex(at[0], "^(0000000000000000FFFF0000)?0100007F:")
 
     def test_wrong_commands(self):
         for flags, code, word in (

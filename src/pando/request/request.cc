@@ -224,13 +224,17 @@ class RequestRun {
     if (!flags_.svg.empty()) write_text(flags_.svg, histogram_svg(result), "--svg");
   }
 
-  // A line for each picture. One that fails does not stop the others.
+  // A line for each picture. One that fails does not stop the others. The name of a picture's
+  // folder is its label if the model has a class of this name.
   int classify() {
     if (flags_.protocol != Protocol::grpc) {
       throw UsageError("--protocol: pictures are sent by grpc; remove it");
     }
     grpc::Client client(client_options());
     bool is_complete = true;
+    int64_t labelled = 0;
+    int64_t right = 0;
+    out_ << fmt::format("{:<40} {:<16} {:>11}  classes\n", "picture", "label", "time");
     for (const std::string& file : picture_files(flags_.pictures)) {
       const std::string picture = file_text(file, "PICTURE");
       const auto begin = std::chrono::steady_clock::now();
@@ -242,11 +246,20 @@ class RequestRun {
                             classes.status().message);
         continue;
       }
+      const std::string folder = fs::absolute(file).parent_path().filename().string();
+      const bool has_label =
+          std::ranges::any_of(*classes, [&](const auto& one) { return one.first == folder; });
+      labelled += has_label ? 1 : 0;
+      right += has_label && classes->front().first == folder ? 1 : 0;
       std::string text;
       for (size_t i = 0; i < std::min(classes->size(), static_cast<size_t>(flags_.top)); ++i) {
         text += fmt::format("  {} {:.3f}", (*classes)[i].first, (*classes)[i].second);
       }
-      out_ << fmt::format("{:<40} {:8.2f} ms{}", file, ms, text) << std::endl;
+      out_ << fmt::format("{:<40} {:<16} {:8.2f} ms{}", file, has_label ? folder : "-", ms, text)
+           << std::endl;
+    }
+    if (labelled > 0) {
+      out_ << fmt::format("Right: {} of {} pictures with a label\n", right, labelled);
     }
     return is_complete ? app::kDone : app::kFailed;
   }

@@ -59,10 +59,7 @@ void Batcher::stop() {
   for (const std::shared_ptr<Job>& job : waiting) answer(job, Result<InferResponse>(job->failure));
 }
 
-int64_t Batcher::in_flight() const {
-  const std::lock_guard lock(mutex_);
-  return in_flight_;
-}
+int64_t Batcher::in_flight() const { return in_flight_; }
 
 bool Batcher::await_empty(std::chrono::duration<double> at_most) const {
   std::unique_lock lock(mutex_);

@@ -96,7 +96,7 @@ class Batcher {
   mutable std::condition_variable empty_;
   std::vector<std::shared_ptr<const LoadedModel>> active_;  // models with jobs or running batches
   int idle_ = 0;
-  int64_t in_flight_ = 0;
+  std::atomic<int64_t> in_flight_{0};  // grows with the mutex held
   int64_t alone_ = 0;  // requests in a row that came when all others had been answered
   // Counts what in_flight_ counts, without requests whose answers are being handed over: their
   // clients may be faster than the worker.

@@ -141,8 +141,9 @@ void Batcher::answer(const std::shared_ptr<Job>& job, Result<InferResponse> resu
                                         seconds_between(job->accepted, Clock::now()));
   --unanswered_;
   job->callback(std::move(result));
-  const std::lock_guard lock(mutex_);
-  if (--in_flight_ == 0) empty_.notify_all();
+  if (--in_flight_ > 0) return;
+  const std::lock_guard lock(mutex_);  // who waits has seen the old number and waits, or sees 0
+  empty_.notify_all();
 }
 
 }  // namespace pando::serve

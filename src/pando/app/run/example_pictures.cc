@@ -28,8 +28,8 @@ std::string example_name(size_t number, std::string label) {
 // Samples of classes that were not there before come first.
 void put_new_classes_first(std::vector<SheetTile>& tiles) {
   std::set<std::string> seen;
-  std::ranges::stable_partition(
-      tiles, [&](const SheetTile& tile) { return seen.insert(tile.caption).second; });
+  std::stable_partition(tiles.begin(), tiles.end(),
+                        [&](const SheetTile& tile) { return seen.insert(tile.caption).second; });
 }
 
 }  // namespace
