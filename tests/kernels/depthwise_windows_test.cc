@@ -28,6 +28,7 @@ std::vector<ConvCase> window_cases() {
     cases.push_back(windows({1, 4, width, 19}, 3, 1, {1, 1, 1, 1}));
     cases.push_back(windows({1, 5, width, 19}, 3, 2, {1, 1, 1, 1}));
     cases.push_back(windows({1, 4, width + 2, 19}, 3, 2, {0, 0, 1, 1}));
+    cases.push_back(windows({1, 6, width, 19}, 5, 1, {2, 2, 2, 2}));
     cases.push_back(windows({1, 5, width, 19}, 5, 2, {1, 2, 3, 2}));
   }
   for (const int64_t side : {3, 6, 7, 12}) {
@@ -87,19 +88,26 @@ TEST(DepthwiseWindows, AgreeOnEveryInstructionSet) {
 
 TEST(DepthwiseWindows, FinishResults) {
   const ConvCase c = windows({2, 7, 9, 43}, 3, 1, {1, 1, 1, 1});
+  const ConvCase wide = windows({2, 7, 18, 43}, 3, 1, {1, 1, 1, 1});
   for (const char* activation : {"none", "relu", "leaky_relu", "relu6", "hard_swish", "swish"}) {
     SCOPED_TRACE(activation);
     expect_depthwise_agrees(conv(c, true, activation), 1e-5);
+    expect_depthwise_agrees(conv(wide, true, activation), 1e-5);
   }
   expect_depthwise_agrees(filter_grad_of(c, 2), 5e-5);
 }
 
 // The bits of a result must not depend on how the rows are cut.
 TEST(DepthwiseWindows, PartsHaveTheBitsOfTheWhole) {
-  const ConvCase c = windows({2, 11, 14, 40}, 3, 1, {1, 1, 1, 1});
-  const ConvCase halved = windows({2, 11, 14, 40}, 3, 2, {1, 1, 1, 1});
-  const std::vector<KernelCase> cases = {conv(c, true, "relu6"), input_grad_of(c),
-                                         input_grad_of(halved)};
+  std::vector<KernelCase> cases;
+  for (const int64_t width : {3, 7, 14, 21}) {
+    for (const int64_t window : {3, 5}) {
+      const int64_t pad = window / 2;
+      const ConvCase c = windows({2, 11, width, 40}, window, 1, {pad, pad, pad, pad});
+      const ConvCase halved = windows({2, 11, width, 40}, window, 2, {pad, pad, pad, pad});
+      cases.insert(cases.end(), {conv(c, true, "relu6"), input_grad_of(c), input_grad_of(halved)});
+    }
+  }
   for (const KernelCase& one : cases) {
     const BoundCase bound(one);
     const kernels::KernelOffer offer = bound.offer("depthwise");

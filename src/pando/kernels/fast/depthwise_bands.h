@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "pando/kernels/fast/depthwise_windows.h"
+#include "pando/kernels/fast/vector_activation.h"
 #include "pando/kernels/fast/vectors.h"
 
 #define PANDO_AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma")))
@@ -21,8 +22,8 @@ class Ahead {
   Ahead() = default;
   Ahead(const float* from, int64_t floats, int64_t steps)
       : next_(from), end_(from + floats), step_((floats / steps / kLine + 1) * kLine) {}
-  PANDO_INLINE void fetch() {
-    const float* stop = next_ + step_ < end_ ? next_ + step_ : end_;
+  PANDO_INLINE void fetch(int64_t steps) {
+    const float* stop = next_ + steps * step_ < end_ ? next_ + steps * step_ : end_;
     for (; next_ < stop; next_ += kLine) __builtin_prefetch(next_, 0, 2);
   }
 
@@ -35,12 +36,19 @@ class Ahead {
 
 // Rows of the result, whose channels pass a vector at a time.
 struct SumBand {
+  // Prefetches for the next band, while one vector of `count` rows is computed.
+  PANDO_INLINE void fetch(int64_t count = 1) const {
+    if (!fetches) return;
+    source.fetch(count);
+    result.fetch(count);
+  }
   const WindowPlan& plan;
   const WindowData& data;
   const WindowEnds& ends;  // the activation is none if it is not applied in registers
   Range rows;
-  mutable Ahead source;
-  mutable Ahead result;
+  bool fetches = false;
+  mutable Ahead source = {};
+  mutable Ahead result = {};
 };
 struct GradBand {
   const WindowPlan& plan;
@@ -50,6 +58,61 @@ struct GradBand {
 
 void sum_band(const SumBand& band);
 void add_grad_band(const GradBand& band);
+
+// Sixteen channels from c on. The first two take what WindowPlan::keeps_width() describes, the
+// gradient only windows of 5x5; the last takes what is spread.
+PANDO_AVX512 void sum_strips(const SumBand& band, int64_t c);
+PANDO_AVX512 void add_grad_strips(const GradBand& band, int64_t c);
+PANDO_AVX512 void sum_spread_blocks(const SumBand& band, int64_t c);
+
+// The taps of some channels, one after the other in the order of the sums.
+struct Taps {
+  PANDO_INLINE Taps(const SumBand& band, int64_t c)
+      : filter(band.data.filter + c), step(band.plan.channels) {
+    if (!band.plan.turned) return;
+    filter += (band.plan.window * band.plan.window - 1) * step;
+    step = -step;
+  }
+  const float* filter;  // the first tap at the first channel
+  int64_t step;         // from one tap to the next
+};
+
+// A copy of the taps of sixteen channels, side by side. Their addresses are then constants.
+class TapCopy {
+ public:
+  PANDO_INLINE TapCopy(const SumBand& band, int64_t c) {
+    const Taps taps(band, c);
+    for (int64_t t = 0; t < band.plan.window * band.plan.window; ++t) {
+      WideFloats values;
+      load(taps.filter + t * taps.step, values);
+      store(floats_ + t * kWidthOf<WideFloats>, values);
+    }
+  }
+  const float* data() const { return floats_; }
+
+ private:
+  static constexpr int64_t kMostTaps = 25;
+  alignas(64) float floats_[kMostTaps * kWidthOf<WideFloats>];
+};
+
+// What becomes of sums before they are stored.
+struct GroupEnds {
+  PANDO_INLINE GroupEnds(const SumBand& band, int64_t c)
+      : bias(band.ends.bias == nullptr ? nullptr : band.ends.bias + c),
+        activation(band.ends.activation) {}
+  template <typename Values, int kCount>
+  PANDO_INLINE void finish(Values (&sums)[kCount]) const {
+    if (bias != nullptr) {
+      Values added;
+      load(bias, added);
+#pragma GCC unroll 32
+      for (int n = 0; n < kCount; ++n) sums[n] += added;
+    }
+    activate_vectors(activation, sums);
+  }
+  const float* bias;  // at the first channel; may be null
+  NodeActivation activation;
+};
 
 // The columns of the source under a group of pixels.
 struct Columns {
@@ -69,8 +132,10 @@ struct Columns {
 struct RowCursor {
   PANDO_INLINE RowCursor(const WindowPlan& window_plan, int64_t row)
       : plan(window_plan), sample(row / plan.height), h(row % plan.height) {}
-  PANDO_INLINE void advance() {
-    if (++h < plan.height) return;
+  // Requires: `rows` rows are left in the picture.
+  PANDO_INLINE void advance(int64_t rows = 1) {
+    h += rows;
+    if (h < plan.height) return;
     h = 0;
     ++sample;
   }

@@ -90,34 +90,29 @@ PANDO_INLINE void add_vector(const GradBand& band, int64_t c) {
   }
 }
 
-// A function for an instruction set cannot be a template.
-#define PANDO_WINDOW(kWindow, kStride)                                                         \
-  PANDO_AVX512 void add_wide_##kWindow##_##kStride(const GradBand& band, int64_t c) {          \
-    add_vector<kWindow, kStride, WideFloats>(band, c);                                         \
-  }                                                                                            \
-  PANDO_AVX2 void add_rest_##kWindow##_##kStride(const GradBand& band, int64_t c) {            \
-    const int64_t channels = band.plan.channels;                                               \
-    for (; c + kLanes <= channels; c += kLanes) add_vector<kWindow, kStride, Floats>(band, c); \
-    for (; c < channels; ++c) add_vector<kWindow, kStride, float>(band, c);                    \
-  }
-PANDO_WINDOW(3, 1)
-PANDO_WINDOW(3, 2)
-PANDO_WINDOW(5, 1)
-PANDO_WINDOW(5, 2)
-#undef PANDO_WINDOW
+template <int kWindow, int kStride>
+PANDO_AVX512 void add_wide(const GradBand& band, int64_t c) {
+  add_vector<kWindow, kStride, WideFloats>(band, c);
+}
+template <int kWindow, int kStride>
+PANDO_AVX2 void add_narrow(const GradBand& band, int64_t c) {
+  const int64_t channels = band.plan.channels;
+  for (; c + kLanes <= channels; c += kLanes) add_vector<kWindow, kStride, Floats>(band, c);
+  for (; c < channels; ++c) add_vector<kWindow, kStride, float>(band, c);
+}
 
 struct GradLoops {
-  void (*wide)(const GradBand&, int64_t);
-  void (*rest)(const GradBand&, int64_t);
+  void (*wide)(const GradBand&, int64_t);    // sixteen channels
+  void (*narrow)(const GradBand&, int64_t);  // all channels that are left
 };
 
 GradLoops grad_loops(const WindowPlan& plan) {
   if (plan.window == 3) {
-    return plan.stride == 1 ? GradLoops{add_wide_3_1, add_rest_3_1}
-                            : GradLoops{add_wide_3_2, add_rest_3_2};
+    return plan.stride == 1 ? GradLoops{add_wide<3, 1>, add_narrow<3, 1>}
+                            : GradLoops{add_wide<3, 2>, add_narrow<3, 2>};
   }
-  return plan.stride == 1 ? GradLoops{add_wide_5_1, add_rest_5_1}
-                          : GradLoops{add_wide_5_2, add_rest_5_2};
+  if (plan.stride == 2) return {add_wide<5, 2>, add_narrow<5, 2>};
+  return {plan.keeps_width() ? add_grad_strips : add_wide<5, 1>, add_narrow<5, 1>};
 }
 
 }  // namespace
@@ -128,7 +123,7 @@ void add_grad_band(const GradBand& band) {
   if (band.plan.wide) {
     for (; c + 2 * kLanes <= band.plan.channels; c += 2 * kLanes) loops.wide(band, c);
   }
-  loops.rest(band, c);
+  loops.narrow(band, c);
 }
 
 }  // namespace pando::kernels::fast

@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "pando/kernels/fast/depthwise_bands.h"
-#include "pando/kernels/fast/vector_activation.h"
 
 namespace pando::kernels::fast {
 namespace {
@@ -37,11 +36,6 @@ struct Spread {
   PANDO_INLINE static constexpr int step(int pixels) { return pixels / 2; }
 };
 
-struct Taps {
-  const float* filter;  // the first tap at the first channel
-  int64_t step;         // from one tap to the next
-};
-
 // Adds the products of all taps, each sum in the order of the taps.
 template <typename Walk, bool kInside, typename Values, int kPixels>
 PANDO_INLINE void add_taps(const SourceRows<Walk::kWindow>& source, const Columns& columns,
@@ -70,24 +64,14 @@ PANDO_INLINE void add_taps(const SourceRows<Walk::kWindow>& source, const Column
   }
 }
 
-struct GroupEnds {
-  const float* bias;  // at the first channel; may be null
-  NodeActivation activation;
-};
-
 template <typename Walk, bool kInside, int kPixels, typename Values>
 PANDO_INLINE void sum_group(const SourceRows<Walk::kWindow>& source, const Columns& columns,
                             const Taps& taps, const GroupEnds& ends, float* y, Values) {
   Values sums[kPixels] = {};
   add_taps<Walk, kInside>(source, columns, taps, sums);
-  Values bias{};
-  if (ends.bias != nullptr) load(ends.bias, bias);
+  ends.finish(sums);
 #pragma GCC unroll 16
-  for (int p = 0; p < kPixels; ++p) {
-    if (ends.bias != nullptr) sums[p] += bias;
-    activate_vector(ends.activation, sums[p]);
-    store(y + p * columns.channels, sums[p]);
-  }
+  for (int p = 0; p < kPixels; ++p) store(y + p * columns.channels, sums[p]);
 }
 
 // What is left of a row of the result: the columns of its next pixel's window, and where it goes.
@@ -150,7 +134,7 @@ constexpr int64_t kLeastPairWidth = 14;
 PANDO_INLINE void sum_pair_group(const SourceRows<4>& source, const Columns& columns,
                                  const WideFloats (&filter)[9], const GroupEnds& ends,
                                  float* const (&y)[2]) {
-  WideFloats sums[2][kPairPixels] = {};
+  WideFloats sums[2 * kPairPixels] = {};
 #pragma GCC unroll 16
   for (int i = 0; i < 4; ++i) {
     const float* row = source.row[i] + columns.first * columns.channels;
@@ -164,21 +148,17 @@ PANDO_INLINE void sum_pair_group(const SourceRows<4>& source, const Columns& col
         for (int p = 0; p < kPairPixels; ++p) {
           const int a = i - r;
           const int b = j - p;
-          if (a >= 0 && a < 3 && b >= 0 && b < 3) sums[r][p] += value * filter[a * 3 + b];
+          if (a >= 0 && a < 3 && b >= 0 && b < 3) {
+            sums[r * kPairPixels + p] += value * filter[a * 3 + b];
+          }
         }
       }
     }
   }
-  WideFloats bias{};
-  if (ends.bias != nullptr) load(ends.bias, bias);
+  ends.finish(sums);
 #pragma GCC unroll 16
-  for (int r = 0; r < 2; ++r) {
-#pragma GCC unroll 16
-    for (int p = 0; p < kPairPixels; ++p) {
-      if (ends.bias != nullptr) sums[r][p] += bias;
-      activate_vector(ends.activation, sums[r][p]);
-      store(y[r] + p * columns.channels, sums[r][p]);
-    }
+  for (int n = 0; n < 2 * kPairPixels; ++n) {
+    store(y[n / kPairPixels] + n % kPairPixels * columns.channels, sums[n]);
   }
 }
 
@@ -211,18 +191,13 @@ PANDO_INLINE void sum_row_pair(const WindowPlan& plan, const SourceRows<4>& sour
 // Sums the channels from c on, as many as Values holds.
 template <typename Walk, typename Values>
 PANDO_INLINE void sum_vector(const SumBand& band, int64_t c) {
-  constexpr int kWindow = Walk::kWindow;
   const WindowPlan& plan = band.plan;
-  const int64_t last = plan.turned ? kWindow * kWindow - 1 : 0;
-  const Taps taps{band.data.filter + last * plan.channels + c,
-                  plan.turned ? -plan.channels : plan.channels};
-  const GroupEnds ends{band.ends.bias == nullptr ? nullptr : band.ends.bias + c,
-                       band.ends.activation};
+  const Taps taps(band, c);
+  const GroupEnds ends(band, c);
   constexpr bool kPairs = std::is_same_v<Walk, Forward<3, 1>> && std::is_same_v<Values, WideFloats>;
   RowCursor cursor(plan, band.rows.begin);
   for (int64_t row = band.rows.begin; row < band.rows.end; ++row, cursor.advance()) {
-    band.source.fetch();
-    band.result.fetch();
+    band.fetch();
     float* y = band.data.y + row * plan.width * plan.channels + c;
     if constexpr (kPairs) {
       if (plan.width >= kLeastPairWidth && row + 1 < band.rows.end && cursor.h + 1 < plan.height) {
@@ -235,58 +210,48 @@ PANDO_INLINE void sum_vector(const SumBand& band, int64_t c) {
         }
       }
     }
-    const SourceRows<kWindow> source(cursor, band.data.x, c);
+    const SourceRows<Walk::kWindow> source(cursor, band.data.x, c);
     sum_row<Walk, Values>(plan, source, taps, ends, y);
   }
 }
 
-// A function for an instruction set cannot be a template.
-#define PANDO_WINDOW(name, ...)                                        \
-  PANDO_AVX512 void sum_wide_##name(const SumBand& band, int64_t c) {  \
-    sum_vector<__VA_ARGS__, WideFloats>(band, c);                      \
-  }                                                                    \
-  PANDO_AVX2 void sum_rest_##name(const SumBand& band, int64_t c) {    \
-    const int64_t channels = band.plan.channels;                       \
-    for (; c + kLanes <= channels; c += kLanes) {                      \
-      sum_vector<__VA_ARGS__, Floats>(band, c);                        \
-    }                                                                  \
-    for (; c < channels; ++c) sum_vector<__VA_ARGS__, float>(band, c); \
-  }
-PANDO_WINDOW(3_1, Forward<3, 1>)
-PANDO_WINDOW(3_2, Forward<3, 2>)
-PANDO_WINDOW(5_1, Forward<5, 1>)
-PANDO_WINDOW(5_2, Forward<5, 2>)
-PANDO_WINDOW(3_spread, Spread<3>)
-PANDO_WINDOW(5_spread, Spread<5>)
-#undef PANDO_WINDOW
+template <typename Walk>
+PANDO_AVX512 void sum_wide(const SumBand& band, int64_t c) {
+  sum_vector<Walk, WideFloats>(band, c);
+}
+template <typename Walk>
+PANDO_AVX2 void sum_narrow(const SumBand& band, int64_t c) {
+  const int64_t channels = band.plan.channels;
+  for (; c + kLanes <= channels; c += kLanes) sum_vector<Walk, Floats>(band, c);
+  for (; c < channels; ++c) sum_vector<Walk, float>(band, c);
+}
 
 struct SumLoops {
-  void (*wide)(const SumBand&, int64_t);
-  void (*rest)(const SumBand&, int64_t);
+  void (*wide)(const SumBand&, int64_t);    // sixteen channels
+  void (*narrow)(const SumBand&, int64_t);  // all channels that are left
 };
 
+template <int kWindow>
 SumLoops sum_loops(const WindowPlan& plan) {
-  if (plan.spread) {
-    return plan.window == 3 ? SumLoops{sum_wide_3_spread, sum_rest_3_spread}
-                            : SumLoops{sum_wide_5_spread, sum_rest_5_spread};
+  if (plan.spread) return {sum_spread_blocks, sum_narrow<Spread<kWindow>>};
+  if (plan.stride == 2) {
+    return {sum_wide<Forward<kWindow, 2>>, sum_narrow<Forward<kWindow, 2>>};
   }
-  if (plan.window == 3) {
-    return plan.stride == 1 ? SumLoops{sum_wide_3_1, sum_rest_3_1}
-                            : SumLoops{sum_wide_3_2, sum_rest_3_2};
-  }
-  return plan.stride == 1 ? SumLoops{sum_wide_5_1, sum_rest_5_1}
-                          : SumLoops{sum_wide_5_2, sum_rest_5_2};
+  // Rows of many pixels with windows of 3x3 wait for memory, and pairs read it in its order.
+  constexpr int64_t kMostStripWidth = 16;
+  const bool strips = plan.keeps_width() && (kWindow == 5 || plan.width <= kMostStripWidth);
+  return {strips ? sum_strips : sum_wide<Forward<kWindow, 1>>, sum_narrow<Forward<kWindow, 1>>};
 }
 
 }  // namespace
 
 void sum_band(const SumBand& band) {
-  const SumLoops loops = sum_loops(band.plan);
+  const SumLoops loops = band.plan.window == 3 ? sum_loops<3>(band.plan) : sum_loops<5>(band.plan);
   int64_t c = 0;
   if (band.plan.wide) {
     for (; c + 2 * kLanes <= band.plan.channels; c += 2 * kLanes) loops.wide(band, c);
   }
-  loops.rest(band, c);
+  loops.narrow(band, c);
 }
 
 }  // namespace pando::kernels::fast

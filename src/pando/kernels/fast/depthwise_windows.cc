@@ -17,7 +17,8 @@ constexpr int64_t kBandBytes = 256 * 1024;
 int64_t band_rows(const WindowPlan& plan) {
   const int64_t source = plan.spread ? plan.source_width : plan.source_width * plan.stride;
   const int64_t bytes = (plan.width + source) * plan.channels * static_cast<int64_t>(sizeof(float));
-  return std::max<int64_t>(kBandBytes / bytes, 4);
+  // Few rows read the filter of many channels often, but each loop over them needs them in cache.
+  return std::max<int64_t>(kBandBytes / bytes, plan.wide ? 8 : 4);
 }
 
 }  // namespace
@@ -63,8 +64,8 @@ namespace {
 
 SumBand made_band(const WindowPlan& plan, const WindowData& data, const WindowEnds& ends,
                   Range rows) {
-  SumBand band{plan, data, ends, rows, {}, {}};
-  if (!plan.is_large()) return band;
+  SumBand band{plan, data, ends, rows, plan.is_large()};
+  if (!band.fetches) return band;
   const Range next{rows.end, std::min(rows.end + plan.band_rows, plan.result_rows())};
   const int64_t steps = rows.size() * (plan.channels / (plan.wide ? 2 * kLanes : kLanes) + 1);
   const int64_t source_row = plan.source_width * plan.channels;

@@ -26,6 +26,11 @@ struct WindowPlan {
     const int64_t h = row % height;
     return row / height * source_height + (spread ? h / stride : h * stride);
   }
+  // Whether rows of the result are as wide as those of the source, with as much padding before as
+  // after: what most layers with stride 1 have.
+  bool keeps_width() const {
+    return stride == 1 && pad_left == window / 2 && width == source_width && width > 1;
+  }
   // Whether source and result together are too large for a second-level cache.
   bool is_large() const;
 

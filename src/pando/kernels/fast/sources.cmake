@@ -16,6 +16,9 @@ pando_module(kernels_fast HOT
   fast/depthwise.cc
   fast/depthwise_filter_grad.cc
   fast/depthwise_plan.cc
+  fast/depthwise_spread_sums.cc
+  fast/depthwise_strip_grads.cc
+  fast/depthwise_strip_sums.cc
   fast/depthwise_window_grads.cc
   fast/depthwise_window_sums.cc
   fast/depthwise_windows.cc
@@ -44,14 +47,14 @@ pando_module(kernels_fast HOT
   DEPENDS base tensor ir ops)
 
 # Much code; compiled while the others are.
-set_source_files_properties(fast/depthwise.cc fast/depthwise_window_grads.cc fast/depthwise_window_sums.cc
-                            PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+set(depthwise_windows fast/depthwise_spread_sums.cc fast/depthwise_strip_grads.cc fast/depthwise_strip_sums.cc
+                      fast/depthwise_window_grads.cc fast/depthwise_window_sums.cc)
+set_source_files_properties(fast/depthwise.cc ${depthwise_windows} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # GCC 12's thread sanitizer cannot compile comparisons of their vectors (an internal error). They
 # share nothing between threads themselves.
 if(PANDO_SANITIZE MATCHES thread)
-  set_source_files_properties(fast/depthwise_window_grads.cc fast/depthwise_window_sums.cc
-                              PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
+  set_source_files_properties(${depthwise_windows} PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
 endif()
 
 # Vectorised in every build type. Without errno, which nobody reads, and traps, which nobody sets,

@@ -24,4 +24,21 @@ PANDO_INLINE void activate_vector(const NodeActivation& activation, Values& v) {
   v = v > six ? six : v;
 }
 
+// The same for several vectors, with one decision for all.
+template <typename Values, int kCount>
+PANDO_INLINE void activate_vectors(const NodeActivation& activation, Values (&v)[kCount]) {
+  if (activation.kind == Activation::none) return;
+  if (activation.kind == Activation::leaky_relu) {
+#pragma GCC unroll 32
+    for (int n = 0; n < kCount; ++n) v[n] = v[n] < 0 ? v[n] * activation.alpha : v[n];
+    return;
+  }
+#pragma GCC unroll 32
+  for (int n = 0; n < kCount; ++n) v[n] = v[n] < 0 ? Values{} : v[n];
+  if (activation.kind != Activation::relu6) return;
+  const Values six = Values{} + 6.0f;
+#pragma GCC unroll 32
+  for (int n = 0; n < kCount; ++n) v[n] = v[n] > six ? six : v[n];
+}
+
 }  // namespace pando::kernels::fast
