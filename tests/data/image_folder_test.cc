@@ -172,6 +172,17 @@ TEST_F(ImageFolderTest, ClutterAndEmptyFoldersAreNoImages) {
   EXPECT_EQ(data::list_images(path()).empty, std::vector<std::string>{"empty"});
 }
 
+TEST_F(ImageFolderTest, PhotographsAreUpright) {
+  Image stored({16, 16});
+  for (int64_t y = 0; y < 16; ++y) std::fill_n(stored.row(y), 3 * 8, uint8_t{200});
+  directory_.write("cat/1.jpg", turned_jpeg(encode_jpeg(stored.view(), {.quality = 100})));
+  const ImageFolder folder = load_image_folder(path(), bytes_);
+  const auto place = std::ranges::find(folder.files, path() + "/cat/1.jpg") - folder.files.begin();
+  const Sample sample = folder.dataset.get(place);
+  EXPECT_NEAR(sample.x().u8()[3 * 7], 200, 4);  // top right
+  EXPECT_NEAR(sample.x().u8()[3 * 56], 0, 4);   // bottom left
+}
+
 TEST_F(ImageFolderTest, GivenClassesDecideAboutLabels) {
   ImageFolderOptions options = bytes_;
   options.classes = {"dog", "bird", "cat", "ant"};

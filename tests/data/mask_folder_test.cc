@@ -184,11 +184,7 @@ TEST_F(MaskFolderTest, TurnsMasksOfTheStoredSizeWithTheirPictures) {
   for (int64_t y = 0; y < 16; ++y) {
     for (int64_t x = 0; x < 144; ++x) stored.row(y)[x] = x < 72 ? 0 : kClassStep * 3;
   }
-  Bytes jpeg = encode_jpeg(stored.view(), {.quality = 100});
-  const Bytes exif = {0xff, 0xe1, 0, 34,   'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8,
-                      0,    1,    1, 0x12, 0,   3,   0,   0,   0, 1, 0,   6,   0, 0,  0, 0, 0, 0};
-  jpeg.insert(jpeg.begin() + 2, exif.begin(), exif.end());
-  folder_.write("images/b.jpg", jpeg);
+  folder_.write("images/b.jpg", turned_jpeg(encode_jpeg(stored.view(), {.quality = 100})));
   folder_.write("masks/b.png",
                 grey_png({16, 48}, [](int64_t, int64_t x) { return x < 24 ? 0 : 3; }));
   const Sample turned = open_masked_images(read().parts[0], options_).get(0);

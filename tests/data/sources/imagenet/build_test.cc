@@ -230,6 +230,25 @@ TEST_F(ImagenetBuildTest, PngAndCmykBecomeJpeg) {
   EXPECT_EQ(found, 1);
 }
 
+TEST_F(ImagenetBuildTest, TurnedImagesKeepTheirBytesAndTheSizeThatIsStored) {
+  const Bytes turned = turned_jpeg(small_jpeg({30, 40}));
+  overwrite(image_, turned);
+  build();
+  int found = 0;
+  for (int shard = 0; shard < 4; ++shard) {
+    const std::string name = "out/" + data::shard_name(ImagenetPart::train, shard, 4);
+    for (const Bytes& payload : payloads_in(folder_.path(name))) {
+      const Example example(payload);
+      if (example.text("image/filename") != fs::path(image_).filename().string()) continue;
+      ++found;
+      EXPECT_EQ(example.integer("image/width"), 40);
+      EXPECT_EQ(example.integer("image/height"), 30);
+      EXPECT_TRUE(std::ranges::equal(example.bytes("image/encoded"), turned));
+    }
+  }
+  EXPECT_EQ(found, 1);
+}
+
 TEST_F(ImagenetBuildTest, ABadImageIsNamedOrSkipped) {
   overwrite(image_, "GIF89a");
   EXPECT_SAYS(build_error(), image_, "GIF");

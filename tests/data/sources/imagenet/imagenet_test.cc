@@ -148,6 +148,27 @@ TEST_F(ImagenetTest, ViewsAreThoseOfTheImage) {
   EXPECT_TRUE(std::ranges::equal(middle.x().u8(), eval.u8()));
 }
 
+// The published results are those of images as they are stored.
+TEST_F(ImagenetTest, OrientationsOfCamerasAreIgnored) {
+  ImagenetOptions bytes = small_;
+  bytes.dtype = DType::u8;
+  for (const bool turned : {false, true}) {
+    const Bytes jpeg = turned ? turned_jpeg(small_jpeg()) : small_jpeg();
+    write_shard(ImagenetPart::train, 0, 1, {imagenet_example(1, jpeg).encode()});
+    write_shard(ImagenetPart::validation, 0, 1, {imagenet_example(1, jpeg).encode()});
+    const Imagenet set = load_imagenet(folder_.path(), bytes);
+    const Bytes plain = small_jpeg();
+    ImageReader reader(plain, "test");
+    Image scratch;
+    Tensor train(DType::u8, {8, 8, 3}), eval(DType::u8, {8, 8, 3});
+    read_train_view(reader, sample_random(0, 4, 0), {}, {.size = {8, 8}}, scratch,
+                    PixelTarget(train.u8()));
+    read_eval_view(reader, {.size = {8, 8}, .short_side = 10}, scratch, PixelTarget(eval.u8()));
+    EXPECT_TRUE(std::ranges::equal(set.train.data.get(0, 4).x().u8(), train.u8())) << turned;
+    EXPECT_TRUE(std::ranges::equal(set.validation.data.get(0).x().u8(), eval.u8())) << turned;
+  }
+}
+
 // If boxes mark only one corner, random views stay near it.
 TEST_F(ImagenetTest, RandomViewsCoverAnObject) {
   Image image({64, 64});
