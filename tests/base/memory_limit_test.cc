@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "pando/base/control_group.h"
 #include "pando/base/memory_use.h"
@@ -78,6 +79,27 @@ TEST_F(MemoryLimits, VersionOneGroupsCountTheirHierarchy) {
   ASSERT_NE(group, nullptr);
   EXPECT_EQ(group->left, (150 - 60 + 3) * kMiB);
   EXPECT_EQ(find(limits, "the control group /"), nullptr);
+}
+
+TEST_F(MemoryLimits, LimitsOfTheProcessLeaveWhatItHasNotMapped) {
+  for (const auto& [resource, name] :
+       {std::pair(RLIMIT_AS, "ulimit -v"), std::pair(RLIMIT_DATA, "ulimit -d")}) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(resource, &before), 0);
+    const int64_t bytes = memory_use().addresses + 1024 * kMiB;
+    rlimit now = before;
+    now.rlim_cur = static_cast<rlim_t>(bytes);
+    ASSERT_EQ(setrlimit(resource, &now), 0);
+    const auto limits = read("");
+    EXPECT_EQ(setrlimit(resource, &before), 0);
+    const MemoryLimit* limit = find(limits, name);
+    ASSERT_NE(limit, nullptr) << name;
+    EXPECT_EQ(limit->bytes, bytes);
+    EXPECT_LT(limit->left, bytes);
+    EXPECT_GE(limit->left, 512 * kMiB);
+    EXPECT_FALSE(limit->is_shared);  // with the other instances
+    EXPECT_TRUE(limit->counts_addresses);
+  }
 }
 
 TEST_F(MemoryLimits, InstancesOfAMachineDivideWhatTheyShare) {
