@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/train/fit_check.h"
 
+#include "pando/train/epoch_plan.h"
 #include "tests/train/train_support.h"
 
 namespace pando::train {
@@ -11,6 +12,7 @@ TEST(FitCheck, NamesTheOptionThatIsWrong) {
     return error_of<InvalidArgument>([&] { check_fit(image_data(8), options); });
   };
   EXPECT_SAYS(says({.batch_size = 0}), "fit: batch_size: ", "got 0");
+  EXPECT_SAYS(says({.batch_size = int64_t{1} << 40}), "fit: batch_size: ", "got 1099511627776");
   EXPECT_SAYS(says({.epochs = 1, .initial_epoch = 2}), "initial_epoch 2", "epochs 1");
   EXPECT_SAYS(says({.prefetch_depth = 0}), "fit: prefetch_depth: ", "got 0");
   EXPECT_SAYS(says({.data_workers = -1}), "fit: data_workers: ", "got -1");
@@ -26,6 +28,12 @@ TEST(FitCheck, NamesTheOptionThatIsWrong) {
   EXPECT_SAYS(says({.epochs = 2, .joined_epochs = 2}), "joined_epochs = 2", "carry_remainder");
   EXPECT_SAYS(says({.epochs = 3, .carry_remainder = true, .joined_epochs = 2}),
               "joined_epochs: ", "got 2", "epochs 0 to 3");
+}
+
+TEST(FitCheck, AGlobalBatchThatIsNoNumberIsAnError) {
+  const EpochShape shape{.samples = 8, .micro_batch = int64_t{1} << 62, .replicas = 4};
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { EpochPlan plan(shape); }), "the global batch",
+              "4611686018427387904 x 4", "too large");
 }
 
 TEST(FitCheck, TakesWhatMakesSense) {

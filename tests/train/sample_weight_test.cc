@@ -183,13 +183,17 @@ TEST(SampleWeight, AnUpdateOfPaddingAloneChangesNothing) {
 }
 
 TEST(SampleWeight, WeightsMultiplyTheLossAndLeaveItsDivisor) {
-  Model model = compiled(small_cnn(), classifier());
+  const auto build = [](const LossInputs& in) { return SparseCategoricalCrossentropy().build(in); };
+  CompileOptions options = classifier();
+  options.metrics = {"accuracy", Metric("own", build)};
+  Model model = compiled(small_cnn(), options);
   const Images all = images(6);
   const std::vector<int> rows = {0, 1, 2, -1, 3, 4, 5, -1};
   const Logs plain = model.evaluate(image_data(6), {.batch_size = 4});
   const Logs weighted = model.evaluate(rows_of(all, rows, 0.5f), {.batch_size = 4});
   EXPECT_NEAR(value_of(weighted, "loss"), value_of(plain, "loss") / 2, 1e-6);
   EXPECT_EQ(value_of(weighted, "accuracy"), value_of(plain, "accuracy"));
+  EXPECT_NEAR(value_of(weighted, "own"), value_of(plain, "loss"), 1e-6);
 }
 
 TEST(SampleWeight, WeightedMetricsAreWeightedMeans) {

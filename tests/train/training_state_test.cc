@@ -162,6 +162,20 @@ TEST(TrainingState, JoinedEpochsGoOnFromWithin) {
   EXPECT_EQ(updates, state.iteration);
 }
 
+TEST(TrainingState, JoinedEpochsAreNamedFromTheFirstToTheLast) {
+  FitOptions options{.epochs = 4, .batch_size = 8, .carry_remainder = true, .verbose = 2};
+  options.joined_epochs = 2;
+  testing::internal::CaptureStdout();
+  make_model().fit(image_data(kSamples), options);
+  const std::string whole = testing::internal::GetCapturedStdout();
+  EXPECT_SAYS(whole, "Epochs 1-2/4\n");
+  EXPECT_SAYS(whole, "Epochs 3-4/4\n");
+  options.initial_update = 7;  // of 11
+  testing::internal::CaptureStdout();
+  make_model().fit(image_data(kSamples), options);
+  EXPECT_SAYS(testing::internal::GetCapturedStdout(), "Epoch 2/4\n");
+}
+
 // The loss of an epoch, which early stopping compares, includes the samples before the break.
 TEST(TrainingState, AResumedEpochHasTheLossOfAllItsSamples) {
   const testing_support::TempFolder folder;
@@ -186,6 +200,22 @@ TEST(TrainingState, AResumedEpochHasTheLossOfAllItsSamples) {
   options.initial_update = state.position.update;
   EXPECT_EQ(after.fit(image_data(kSamples), options)["loss"][0], whole["loss"][1]);
   EXPECT_TRUE(after.training_state().epoch_sums.empty());
+}
+
+TEST(TrainingState, SumsKeepEveryDigit) {
+  const testing_support::TempFolder folder;
+  TrainingState state = make_model().training_state();
+  runtime::Totals totals{.samples = 3, .loss = 1e10 / 3};
+  totals.loss += 1e-9 / 3;
+  totals.metrics = {totals.loss};
+  state.epoch_sums = {totals, totals};
+  save_training_state(folder.path("a.h5"), state);
+  const TrainingState loaded = load_training_state(folder.path("a.h5"));
+  ASSERT_EQ(loaded.epoch_sums.size(), 2u);
+  EXPECT_NE(totals.loss.low(), 0);
+  for (const runtime::Totals& sums : loaded.epoch_sums) {
+    EXPECT_EQ(sums.numbers(), totals.numbers());
+  }
 }
 
 TEST(TrainingState, AnExecutionThatBeginsBetweenTwoEndsWhereTheyWould) {

@@ -50,6 +50,26 @@ class ResumeRun : public TrainingRunTest {
     }
     return result;
   }
+  // Runs to the end, goes back to the checkpoint of epoch 1 1/3 and runs to the end again.
+  void break_after_a_third(TrainOptions options) {
+    EXPECT_EQ(run_training(options), kDone);
+    const fs::path run = options.run_dir;
+    for (const CheckpointFile& checkpoint : checkpoints_in(run / "checkpoints")) {
+      if (checkpoint.epoch > 1.5) fs::remove(checkpoint.path);
+    }
+    options.checkpoints.resume = "auto";
+    EXPECT_EQ(run_training(options), kDone);
+  }
+  // The row of epoch 2 includes the updates before an interruption.
+  void expect_same_rows(const std::string& run, const std::string& unbroken) const {
+    const auto rows = nlohmann::json::parse(folder_.read(run + "/history.json"));
+    const auto expected = nlohmann::json::parse(folder_.read(unbroken + "/history.json"));
+    ASSERT_EQ(rows.size(), expected.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(rows[i]["loss"], expected[i]["loss"]);  // to the last digit
+      EXPECT_EQ(rows[i]["accuracy"], expected[i]["accuracy"]);
+    }
+  }
   // Leaves the files of a run that is killed after this many epochs.
   void run_part(const std::string& run, int64_t epochs) {
     TrainOptions part = six(run);
@@ -119,21 +139,27 @@ TEST_F(ResumeRun, FromTheMiddleOfAnEpoch) {
   TrainOptions often = six("run");
   often.checkpoints.per_epoch = Fraction(3);
   often.logs_per_epoch = Fraction(1, 2);
-  EXPECT_EQ(run_training(often), kDone);
-  for (const CheckpointFile& checkpoint : checkpoints_in(file("run/checkpoints"))) {
-    if (checkpoint.epoch > 1.5) fs::remove(checkpoint.path);  // 1 1/3 stays
-  }
-  often.checkpoints.resume = "auto";
-  EXPECT_EQ(run_training(often), kDone);
+  break_after_a_third(often);
   EXPECT_TRUE(last("run") == last("whole"));
-  // The row of epoch 2 includes the updates before the interruption.
-  const auto rows = nlohmann::json::parse(folder_.read("run/history.json"));
-  const auto unbroken = nlohmann::json::parse(folder_.read("whole/history.json"));
-  ASSERT_EQ(rows.size(), unbroken.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_EQ(rows[i]["loss"], unbroken[i]["loss"]);  // to the last digit
-    EXPECT_EQ(rows[i]["accuracy"], unbroken[i]["accuracy"]);
+  expect_same_rows("run", "whole");
+}
+
+// The losses are so far apart that one double cannot hold their sum.
+TEST_F(ResumeRun, SumsOfAnyLossesAreThoseOfAnUnbrokenRun) {
+  for (const char* run : {"whole", "run"}) {
+    TrainOptions given = six(run);
+    given.schedule.learning_rate = 100;
+    given.checkpoints.per_epoch = Fraction(3);
+    given.logs_per_epoch = Fraction(1, 2);
+    if (run == std::string("run")) {
+      break_after_a_third(given);
+    } else {
+      EXPECT_EQ(run_training(given), kDone);
+    }
   }
+  const TrainingState broken = load_training_state(file("run/checkpoints/epoch_1.3333.h5"));
+  EXPECT_FALSE(broken.notes.at("open_loss").ends_with(" 0"));  // the second part of the sum
+  expect_same_rows("run", "whole");
 }
 
 TEST_F(ResumeRun, ASignalSavesWhereItStopped) {
