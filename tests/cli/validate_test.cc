@@ -94,6 +94,11 @@ TEST_F(Validate, AFileAloneSaysWhatItsModelAndDataAre) {
   EXPECT_SAYS(folder_.read("out/config.yml"), "model: toy_model",
               "accelerator-side-preprocess: true");
   EXPECT_EQ(result_of(validated({path("run/checkpoints")})), expected);
+  store::WeightsFile weights = store::read_weights_file(file);  // a file of weights alone
+  std::erase_if(weights.attributes,
+                [](const auto& entry) { return entry.first.starts_with("pando_note_"); });
+  store::write_weights_file(path("run/checkpoints/weights.h5"), weights);
+  EXPECT_EQ(result_of(validated({path("run/checkpoints/weights.h5")})), expected);
   folder_.write("run/config.yml", "model: mnist_cnn\n");  // the run was repeated with others
   EXPECT_EQ(result_of(validated({file})), expected);
   fs::create_directory(path("alone"));

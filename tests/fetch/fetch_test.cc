@@ -186,7 +186,7 @@ TEST_F(Fetching, NamesAFolderThatCannotBeMade) {
   FetchOptions options{.folder = file};
   const std::string message = error_of<IoError>([&] { fetch_dataset(plain_, options); });
   EXPECT_SAYS(message, "'" + file + "/plain'");
-  EXPECT_SAYS(message, "Not a directory");
+  EXPECT_SAYS(message, "Not a directory", "--folder");
 }
 
 TEST_F(Fetching, ABadArchiveLeavesNothing) {

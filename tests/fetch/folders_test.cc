@@ -55,6 +55,13 @@ TEST(Folders, TheDefaultFollowsTheEnvironment) {
   EXPECT_EQ(dataset_folder({.name = "x"}, "/own"), "/own/x");
 }
 
+// Only commands with the flag pass a folder on.
+TEST(Folders, AdviceNamesAFlagOnlyToItsUsers) {
+  EXPECT_SAYS(other_folder_advice(""), "PANDO_DATA");
+  EXPECT_EQ(other_folder_advice("").find("--"), std::string::npos);
+  EXPECT_SAYS(other_folder_advice("/own"), "--folder");
+}
+
 TEST(Folders, FindsPlainFilesOfTheRightSize) {
   const TempFolder folder;
   const RemoteDataset set = {.name = "set",

@@ -68,6 +68,18 @@ TEST(RunDirectory, KeepsTheFilesOfEarlierRuns) {
   EXPECT_EQ(folder.read("previous-2/checkpoints/epoch_1.h5"), "two\n");
 }
 
+TEST(RunDirectory, DoesNotKeepTemporaryFilesOfKilledRuns) {
+  const TestFolder folder;
+  for (int run = 0; run < 2; ++run) {
+    const RunDirectory directory({.path = folder.path, .config = "x"});
+    fs::create_directories(directory.checkpoints());
+    std::ofstream(directory.checkpoints() / ".pando-1-0.tmp") << "half a checkpoint";
+    std::ofstream(directory.checkpoints() / "epoch_1.h5") << "x";
+  }
+  EXPECT_TRUE(fs::exists(folder.path / "previous-1/checkpoints/epoch_1.h5"));
+  EXPECT_FALSE(fs::exists(folder.path / "previous-1/checkpoints/.pando-1-0.tmp"));
+}
+
 TEST(RunDirectory, HasOneWriterAtATime) {
   const TestFolder folder;
   const InFolder inside(folder.path);

@@ -347,6 +347,7 @@ TEST(TrainingDataTest, ImagenetIsTrainedOn) {
       {.flags = {.dataset = "imagenet", .dataset_path = shards, .image_size = 16}});
   EXPECT_TRUE(data.in_order);
   EXPECT_EQ(data.sets.classes, 2);
+  EXPECT_EQ(data.class_names, (std::vector<std::string>{"red disc", "yellow disc"}));
 }
 
 TEST(TrainingDataTest, AtLeastOneSampleMustBeGood) {
