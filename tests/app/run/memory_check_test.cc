@@ -1,7 +1,6 @@
 #include "pando/app/run/memory_check.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include "pando/base/memory_limit.h"
 #include "pando/base/memory_use.h"
