@@ -290,6 +290,7 @@ TEST(ProfileReport, ThePeakIsMeasuredOnAsManyThreadsAsThereAreWorkers) {
   const json execution = json::parse(model.profile(request).json)["execution"];
   EXPECT_EQ(execution["peak"]["threads"], 2);
   EXPECT_GT(execution["peak"]["gflops"].get<double>(), 0);
+  EXPECT_GT(execution["peak"]["memory_gb_per_second"].get<double>(), 0);
   EXPECT_GT(execution["forward"]["peak_fraction"].get<double>(), 0);
   EXPECT_SAYS(model.profile(request).text, "2 threads with ");
 }

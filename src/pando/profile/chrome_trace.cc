@@ -232,7 +232,8 @@ void write_chrome_trace(const Trace& trace, const std::string& path,
   file.print(R"({{"displayTimeUnit":"ms","traceEvents":[)");
   writer.write_metadata(tracks);
   for (size_t i = 0; i < tracks.size(); ++i) writer.write_track(*tracks[i], i + 1);
-  file.print("\n],\"otherData\":{{\"dropped_events\":{}}}}}\n", trace.dropped());
+  const std::string run = options.run.empty() ? "" : concat(",\"run\":", Json(options.run).dump());
+  file.print("\n],\"otherData\":{{\"dropped_events\":{}{}}}}}\n", trace.dropped(), run);
   file.finish();
 }
 

@@ -11,6 +11,7 @@
 #include "pando/compiler/report.h"
 #include "pando/kernels/direct/isa_kernels.h"
 #include "pando/profile/chrome_trace.h"
+#include "pando/profile/memory_rate.h"
 #include "pando/profile/multiply_add_peak.h"
 #include "pando/runtime/report/execution_report.h"
 #include "pando/runtime/report/memory_report.h"
@@ -73,7 +74,8 @@ runtime::MachinePeak measure_peak(const ProfileRequest& request) {
   const std::string isa = kernels::direct::choose_isa().name;
   return {.isa = isa,
           .threads = threads,
-          .gflops = profile::multiply_add_peak(isa, threads, request.peak_seconds).best};
+          .gflops = profile::multiply_add_peak(isa, threads, request.peak_seconds).best,
+          .memory_rate = profile::memory_rate(threads, request.peak_seconds)};
 }
 
 void write_text(const std::string& path, const std::string& text) {
@@ -206,7 +208,7 @@ ProfileFiles write_profile(Model& model, const std::string& folder, const std::s
   write_text(files.json, report.json);
   if (request.trace != nullptr) {
     files.trace = start + "_trace.json";
-    profile::write_chrome_trace(*request.trace, files.trace);
+    profile::write_chrome_trace(*request.trace, files.trace, {.instance = {}, .run = request.run});
   }
   return files;
 }

@@ -21,8 +21,10 @@ struct ProfileRequest {
   // The trace of that run (FitOptions::trace, EvaluateOptions::trace); null: only the compilation
   // report.
   const profile::Trace* trace = nullptr;
-  // How long the multiply-add peak of the cores is measured, for fractions of it; 0: not at all.
+  // How long the multiply-add peak of the cores and the rate of the memory are measured, each; 0:
+  // not at all.
   double peak_seconds = 0.1;
+  std::string run;  // the id of the run, for the file of the trace; empty: none
 };
 
 // The same figures for people and for programs.

@@ -33,6 +33,28 @@ TEST(ClassData, PutsThePicturesIntoThePage) {
             "<script>");
 }
 
+// Every task has a file of its own.
+TEST(ClassData, TakesTheFileOfTheTask) {
+  const TestFolder folder;
+  folder.write("config.yml", "model: m\n");
+  folder.write("class_report.json", R"({"version":1,"names":["class"]})");
+  folder.write("target_report.json", R"({"version":1,"names":["target"]})");
+  folder.write("segmentation_report.json", R"({"version":1,"names":["pixel"],"shown":{}})");
+  folder.write("segmentation_samples.png", "PNG");
+  RunRecord run = read_run(folder.path);
+  const auto name_for = [&](const char* task) {
+    run.facts.task = task;
+    const Json data = class_data(run);
+    EXPECT_EQ(data.get<std::string>("task"), task);
+    return data.get<std::vector<std::string>>("names")[0];
+  };
+  EXPECT_EQ(name_for("classification"), "class");
+  EXPECT_EQ(name_for("multilabel"), "class");
+  EXPECT_EQ(name_for("regression"), "target");
+  EXPECT_EQ(name_for("segmentation"), "pixel");
+  EXPECT_EQ(class_data(run).at("shown").get<std::string>("sheet"), "data:image/png;base64,UE5H");
+}
+
 TEST(ClassData, DamagedFilesAreProblems) {
   const TestFolder folder;
   folder.write("config.yml", "model: m\n");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/app/record/run_mark.h"
+#include "pando/profile/chrome_trace.h"
 #include "tests/app/html/trace_text.h"
 #include "tests/app/test_folder.h"
 #include "tests/support/expect_error.h"
@@ -32,6 +34,46 @@ TEST(ProfileData, TakesWhatThePageDraws) {
   EXPECT_EQ(data.at("trace").get<int>("shown"), 10);
   EXPECT_TRUE(data.at("schedule").is_null());
   EXPECT_TRUE(run.problems.empty());
+}
+
+// Two runs with the same --profile or --trace: the later one has replaced the files.
+TEST(ProfileData, TheProfileOfAnotherRunIsLeftOut) {
+  const TestFolder folder;
+  folder.write("config.yml", "model: m\n");
+  std::filesystem::create_directory(folder.path / "p");
+  folder.write("p/train_report.json", kProfile);
+  folder.write("p/train_trace.json", trace_text(10));
+  RunRecord run = read_run(folder.path);
+  run.facts.profile = (folder.path / "p").string();
+  write_mark(folder.path, {.id = "own", .directory = "here"});
+  write_mark(folder.path / "p", {.id = "own", .directory = "here"}, kProfileMark);
+  EXPECT_FALSE(profile_data(run).at("time").is_null());
+  write_mark(folder.path / "p", {.id = "other", .directory = "/runs/second"}, kProfileMark);
+  const Json data = profile_data(run);
+  for (const char* part : {"time", "memory", "graph", "trace"}) {
+    EXPECT_TRUE(data.at(part).is_null()) << part;
+  }
+  EXPECT_SAYS(data.get<std::string>("missing"), "/p", "/runs/second", "--profile");
+  EXPECT_EQ(run.problems, std::vector<std::string>{data.get<std::string>("missing")});
+}
+
+TEST(ProfileData, TheTraceOfAnotherRunIsLeftOut) {
+  const TestFolder folder;
+  folder.write("config.yml", "model: m\n");
+  write_mark(folder.path, {.id = "own", .directory = "here"});
+  RunRecord run = read_run(folder.path);
+  const auto trace_by = [&](const std::string& id) {
+    profile::Trace trace;
+    trace.add_track("worker 0", 0).add({.begin = 0, .end = 5, .name = trace.name_id("op")});
+    run.facts.trace = (folder.path / "trace.json").string();
+    profile::write_chrome_trace(trace, run.facts.trace, {.instance = {}, .run = id});
+    return profile_data(run);
+  };
+  EXPECT_EQ(trace_by("own").at("trace").get<int>("shown"), 1);
+  EXPECT_EQ(trace_by("").at("trace").get<int>("shown"), 1);
+  const Json other = trace_by("other");
+  EXPECT_TRUE(other.at("trace").is_null());
+  EXPECT_SAYS(other.get<std::string>("missing"), "trace.json", "another run", "--trace");
 }
 
 TEST(ProfileData, DamagedReportsAreProblems) {

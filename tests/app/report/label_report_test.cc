@@ -37,6 +37,12 @@ TEST(LabelReport, IsATable) {
   const TestFolder folder;
   write_label_report(folder.path, small_report(), {"x", "y"});
   EXPECT_EQ(folder.read("class_report.txt"), to_text(small_report(), {"x", "y"}));
+  const Json record = Json::parse(folder.read("class_report.json"));
+  EXPECT_EQ(record.at("names").dump(), R"(["x","y"])");
+  EXPECT_EQ(record.at("classes").dump(), "[[2,2,0.5,0.5,0.5],[1,1,1.0,1.0,1.0]]");
+  EXPECT_EQ(record.at("all").dump(), "[3,3,0.6667,0.6667,0.6667]");
+  EXPECT_EQ(record.get<int>("right"), 1);
+  EXPECT_EQ(label_record(small_report(), {}).at("names").dump(), R"(["0","1"])");
   EXPECT_THROW(write_label_report(folder.path / "none", small_report(), {}), IoError);
 }
 

@@ -34,5 +34,21 @@ TEST(TargetReport, TextAndPicture) {
   EXPECT_EQ(targets_svg(many).find("Target 8"), std::string::npos);
 }
 
+TEST(TargetReport, RecordHasErrorsAndSomePoints) {
+  const Json record = target_record(some_values());
+  EXPECT_EQ(record.get<int>("samples"), 3);
+  const Json& second = record.at("targets").items()[1];
+  EXPECT_EQ(second.get<double>("r2"), 0);
+  EXPECT_EQ(second.at("points").dump(), "[[4.0,5.0],[5.0,5.0],[6.0,5.0]]");
+  const TargetValues many{.targets = 9,
+                          .predicted = std::vector<float>(9 * 2001, 1.0f / 3),
+                          .actual = std::vector<float>(9 * 2001, NAN)};
+  const Json long_record = target_record(many);
+  const Json& points = long_record.at("targets").items()[7].at("points");
+  EXPECT_EQ(points.items().size(), 667u);  // each third of 2001
+  EXPECT_EQ(points.items()[0].dump(), "[null,0.33333]");
+  EXPECT_TRUE(long_record.at("targets").items()[8].at("points").items().empty());
+}
+
 }  // namespace
 }  // namespace pando::app

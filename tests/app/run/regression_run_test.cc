@@ -60,6 +60,9 @@ TEST_F(RegressionRun, RecordsAndReportsErrors) {
   EXPECT_TRUE(rows[0].metric.has_value());
   EXPECT_TRUE(rows.back().val_metric.has_value());
   EXPECT_SAYS(text_of("run/target_report.txt"), "target", "5 samples", "     3 ");
+  const Json record = Json::parse(text_of("run/target_report.json"));
+  ASSERT_EQ(record.at("targets").items().size(), 4u);
+  EXPECT_EQ(record.at("targets").items()[0].at("points").items().size(), 5u);
   EXPECT_SAYS(text_of("run/targets.svg"), "<svg", "Target 3", "predicted");
   EXPECT_SAYS(text_of("run/curves.svg"), "Mae");
 }

@@ -66,6 +66,44 @@ TEST_F(ReportRun, DoneWithAllParts) {
   EXPECT_LT(folder_.read("run/report.html").size(), size_t{3} << 20);
 }
 
+// The later of two runs with the same --profile takes the folder; the report of the other says so.
+TEST_F(ReportRun, TwoRunsShareTheFolderOfTheirProfiles) {
+  TrainOptions given = report_options();
+  given.profile = (folder_.path / "profile").string();
+  EXPECT_EQ(run_training(given), kDone);
+  const auto profile_of = [&](const char* run) {
+    const Json data = data_of_page(run_report_html({folder_.path / run}));
+    return data.at("details").items()[0].at("profile");
+  };
+  EXPECT_FALSE(profile_of("run").at("time").is_null());
+  EXPECT_TRUE(profile_of("run").at("missing").is_null());
+  TrainOptions second = options("second");
+  second.profile = given.profile;
+  EXPECT_EQ(run_training(second), kDone);
+  EXPECT_FALSE(profile_of("second").at("time").is_null());
+  EXPECT_TRUE(profile_of("run").at("time").is_null());
+  EXPECT_SAYS(profile_of("run").get<std::string>("missing"), "second", "--profile");
+}
+
+// What another run left goes before anything is written, so that a crash mixes nothing.
+TEST(ClaimProfile, RemovesTheFilesOfAnotherRun) {
+  const TestFolder folder;
+  folder.write("train_report.json", "first");
+  folder.write("train_schedule.json", "first");
+  folder.write("notes.txt", "mine");
+  claim_profile(folder.path, {.id = "1", .directory = "one"});
+  EXPECT_FALSE(std::filesystem::exists(folder.path / "train_report.json"));  // of nobody known
+  folder.write("train_report.json", "first");
+  claim_profile(folder.path, {.id = "1", .directory = "one"});
+  EXPECT_EQ(folder.read("train_report.json"), "first");
+  claim_profile(folder.path, {.id = "2", .directory = "two"});
+  EXPECT_FALSE(std::filesystem::exists(folder.path / "train_report.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path / "train_schedule.json"));
+  EXPECT_EQ(folder.read("notes.txt"), "mine");
+  EXPECT_EQ(mark_in(folder.path, kProfileMark).directory, "two");
+  EXPECT_THROW(claim_profile(folder.path / "notes.txt", {.id = "3", .directory = ""}), IoError);
+}
+
 TEST_F(ReportRun, WithoutTheFlagThereIsNone) {
   EXPECT_EQ(run_training(options("run")), kDone);
   EXPECT_FALSE(std::filesystem::exists(folder_.path / "run/report.html"));

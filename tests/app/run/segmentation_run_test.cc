@@ -54,6 +54,9 @@ TEST_F(SegmentationRun, MeasuresAndReportsTheOverlap) {
   std::snprintf(expected, sizeof expected, "mean IoU %.2f %%", 100 * *rows.back().val_metric);
   EXPECT_SAYS(report, std::string(expected));
   EXPECT_TRUE(folder_.read("run/segmentation.png").starts_with("\x89PNG"));
+  const Json record = Json::parse(folder_.read("run/segmentation_report.json"));
+  EXPECT_NEAR(record.get<double>("mean_iou"), *rows.back().val_metric, 1e-5);
+  EXPECT_EQ(record.at("shown").at("samples").items().size(), 5u);  // all of them
   EXPECT_SAYS(folder_.read("run/class_names.txt"), "background\ncircle\nsquare\n");
 }
 

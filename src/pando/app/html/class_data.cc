@@ -4,6 +4,8 @@
 #include "pando/app/report/class_record.h"
 #include "pando/app/report/class_report.h"
 #include "pando/app/report/input_record.h"
+#include "pando/app/report/segmentation_record.h"
+#include "pando/app/report/target_report.h"
 #include "pando/base/control_group.h"
 #include "pando/base/error.h"
 #include "pando/base/paths.h"
@@ -50,13 +52,27 @@ Json picture_url(RunRecord& run, const char* name) {
   return "data:image/png;base64," + wire::base64_encode(read_system_file(path));
 }
 
+// What a validation leaves for the page.
+struct TaskFiles {
+  const char* record;
+  const char* pictures;
+};
+
+TaskFiles files_of(const Task& task) {
+  if (task.name == "regression") return {kTargetRecordFile, ""};
+  if (task.name == "segmentation") return {kSegmentationRecordFile, kSegmentationSamplesFile};
+  return {kClassRecordFile, kClassSamplesFile};
+}
+
 }  // namespace
 
 Json class_data(RunRecord& run) {
-  Json record = record_of(run, kClassRecordFile);
+  const TaskFiles files = files_of(run.task());
+  Json record = record_of(run, files.record);
   if (record.is_null()) return record;
+  record["task"] = run.task().name;
   if (const Json* shown = record.find("shown"); shown != nullptr && shown->is_object()) {
-    Json sheet = picture_url(run, kClassSamplesFile);
+    Json sheet = picture_url(run, files.pictures);
     if (sheet.is_null()) {
       record["shown"] = nullptr;
     } else {

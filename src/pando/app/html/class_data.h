@@ -7,8 +7,10 @@
 
 namespace pando::app {
 
-// class_report.json of a run (app/report/class_record.h), with its sheet of pictures as a data URL
-// in `shown.sheet`. Null without the file; a damaged file becomes a problem of the run.
+// What the validation of a run recorded, by its task: class_report.json (app/report/class_record.h,
+// label_report.h), target_report.json or segmentation_report.json, with `task`, and with its sheet
+// of pictures as a data URL in `shown.sheet`. Null without the file; a damaged file becomes a
+// problem of the run.
 Json class_data(RunRecord& run);
 
 // input.json (app/report/input_record.h) in the same way, with the names of the classes in `names`.

@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "pando/app/html/trace_data.h"
+#include "pando/app/record/run_mark.h"
 #include "pando/app/report/schedule_record.h"
 #include "pando/base/control_group.h"
 #include "pando/base/error.h"
@@ -24,6 +25,16 @@ fs::path place_of(const RunRecord& run, const std::string& recorded) {
   if (path_exists(path)) return path;
   const fs::path moved = run.folder / path.filename();
   return path_exists(moved) ? moved : fs::path();
+}
+
+// Why the files in a place of --profile or --trace are not those of this run; empty if they are, or
+// if nothing tells.
+std::string other_owner(const RunRecord& run, const fs::path& place, const RunMark& wrote) {
+  const std::string own = mark_in(run.folder).id;
+  if (own.empty() || wrote.id.empty() || own == wrote.id) return "";
+  const std::string whose = wrote.directory.empty() ? "another run" : "the run " + wrote.directory;
+  return concat(place.string(), " has the profile of ", whose,
+                "; name a place of its own for each run, by --profile or --trace");
 }
 
 // Null, and a problem, if a part cannot be made.
@@ -102,12 +113,12 @@ Json graph_of_report(const Json& report) {
 }  // namespace
 
 Json profile_data(RunRecord& run) {
-  Json data = {{"time", nullptr},
-               {"memory", nullptr},
-               {"graph", nullptr},
-               {"trace", nullptr},
-               {"schedule", nullptr}};
-  const fs::path folder = place_of(run, run.facts.profile);
+  Json data = {{"time", nullptr},  {"memory", nullptr},   {"graph", nullptr},
+               {"trace", nullptr}, {"schedule", nullptr}, {"missing", nullptr}};
+  fs::path folder = place_of(run, run.facts.profile);
+  std::string missing =
+      folder.empty() ? "" : other_owner(run, folder, mark_in(folder, kProfileMark));
+  if (!missing.empty()) folder.clear();
   if (!folder.empty()) {
     const fs::path path = folder / "train_report.json";
     Json report = attempt_part(run, path, [&] { return Json::parse(read_system_file(path)); });
@@ -121,8 +132,18 @@ Json profile_data(RunRecord& run) {
         attempt_part(run, schedule, [&] { return Json::parse(read_system_file(schedule)); });
   }
   const fs::path own = folder.empty() ? fs::path() : folder / "train_trace.json";
-  const fs::path trace = path_exists(own) ? own : place_of(run, run.facts.trace);
-  data["trace"] = attempt_part(run, trace, [&] { return trace_data(trace); });
+  fs::path trace = path_exists(own) ? own : place_of(run, run.facts.trace);
+  const RunMark traced{.id = trace.empty() ? "" : run_of_trace(trace), .directory = ""};
+  const std::string untraced = other_owner(run, trace, traced);
+  if (untraced.empty()) {
+    data["trace"] = attempt_part(run, trace, [&] { return trace_data(trace); });
+  } else if (missing.empty()) {
+    missing = untraced;
+  }
+  if (!missing.empty()) {
+    run.problems.push_back(missing);
+    data["missing"] = missing;
+  }
   return data;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 // A script uses only those before it.
 constexpr std::string_view kReportScripts[] = {
-    "summary.js", "drawing.js",  "sheet.js",    "confusion.js", "input.js", "gantt.js",
+    "summary.js", "drawing.js",  "sheet.js",    "confusion.js", "tasks.js", "input.js", "gantt.js",
     "time.js",    "roofline.js", "schedule.js", "memory.js",    "graph.js", "report.js"};
 
 std::string title_of(std::span<const RunRecord> runs) {

@@ -174,6 +174,22 @@ class TraceReader {
 
 }  // namespace
 
+std::string run_of_trace(const std::filesystem::path& path) {
+  constexpr std::streamoff kEnd = 1024;  // the last line has what is no event
+  constexpr std::string_view kOther = "\"otherData\":";
+  std::ifstream file(path, std::ios::ate);
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(size - kEnd, 0));
+  std::string line;
+  for (std::string next; std::getline(file, next);) line = std::move(next);
+  const size_t at = line.find(kOther);
+  if (at == std::string::npos || !line.ends_with('}')) return "";
+  const std::optional<Json> other =
+      Json::try_parse(line.substr(at + kOther.size(), line.size() - 1 - at - kOther.size()));
+  const Json* run = other && other->is_object() ? other->find("run") : nullptr;
+  return run != nullptr && run->is_string() ? other->get<std::string>("run") : "";
+}
+
 Json trace_data(const std::filesystem::path& path, size_t most) {
   std::ifstream file(path);
   if (!file) throw IoError(path.string(), ": cannot be read");

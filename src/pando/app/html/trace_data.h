@@ -3,12 +3,16 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "pando/base/json.h"
 
 namespace pando::app {
 
 inline constexpr size_t kMostDrawnEvents = 20000;
+
+// The id of the run that wrote the trace; empty if the file does not say.
+std::string run_of_trace(const std::filesystem::path& file);
 
 // {names, kinds, tracks: [{name, device, events: [begin, duration, name, kind, stage, micro_batch,
 // ...]}], shown, recorded}: six numbers per event, times in tenths of a microsecond, name and kind

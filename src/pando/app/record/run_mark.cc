@@ -16,17 +16,17 @@ std::string new_run_id() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
 }
 
-RunMark mark_in(const std::filesystem::path& folder) {
+RunMark mark_in(const std::filesystem::path& folder, const char* name) {
   RunMark mark;
-  std::ifstream file(folder / kRunMark);
+  std::ifstream file(folder / name);
   std::getline(file, mark.id);
   std::getline(file, mark.directory);
   return mark;
 }
 
-void write_mark(const std::filesystem::path& folder, const RunMark& mark) {
+void write_mark(const std::filesystem::path& folder, const RunMark& mark, const char* name) {
   const std::string text = concat(mark.id, "\n", mark.directory, "\n");
-  store::replace_file((folder / kRunMark).string(), {std::as_bytes(std::span(text))});
+  store::replace_file((folder / name).string(), {std::as_bytes(std::span(text))});
 }
 
 bool are_of_different_runs(const std::filesystem::path& one, const std::filesystem::path& other) {

@@ -1,5 +1,5 @@
-// The hidden file `.run` in a run directory and in the folder of its checkpoints: which run wrote
-// what is there.
+// The hidden file `.run` in a run directory and in the folder of its checkpoints, and `.profile` in
+// the folder of --profile: which run wrote what is there.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,6 +14,8 @@ struct RunMark {
 };
 
 constexpr const char* kRunMark = ".run";  // the name of the file
+// A name of its own, because the folder may also be the run directory of another run.
+constexpr const char* kProfileMark = ".profile";
 // The file that is locked while a run writes checkpoints into its folder. The run directory, which
 // has another lock, may be the same folder.
 constexpr const char* kCheckpointLock = ".checkpoints.lock";
@@ -21,10 +23,11 @@ constexpr const char* kCheckpointLock = ".checkpoints.lock";
 std::string new_run_id();
 
 // Empty fields if the folder has no mark.
-RunMark mark_in(const std::filesystem::path& folder);
+RunMark mark_in(const std::filesystem::path& folder, const char* name = kRunMark);
 
 // Throws IoError.
-void write_mark(const std::filesystem::path& folder, const RunMark& mark);
+void write_mark(const std::filesystem::path& folder, const RunMark& mark,
+                const char* name = kRunMark);
 
 // Whether the marks of both folders are known and name different runs.
 bool are_of_different_runs(const std::filesystem::path& one, const std::filesystem::path& other);

@@ -13,22 +13,6 @@
 namespace pando::app {
 namespace {
 
-// Enough digits for people; the file stays small.
-double rounded(double share) { return std::round(share * 1e4) / 1e4; }
-
-Json cells_of_report(const ClassReport& report) {
-  std::vector<std::array<int64_t, 3>> cells;
-  for (int64_t label = 0; label < report.classes(); ++label) {
-    for (int64_t predicted = 0; predicted < report.classes(); ++predicted) {
-      const int64_t count = report.count(label, predicted);
-      if (count > 0) cells.push_back({label, predicted, count});
-    }
-  }
-  std::ranges::stable_sort(cells, [](const auto& a, const auto& b) { return a[2] > b[2]; });
-  cells.resize(std::min(cells.size(), kMostRecordedCells));
-  return cells;
-}
-
 // Writes the sheet of pictures, and returns what is where in it.
 Json write_samples(const std::filesystem::path& path, std::vector<ClassifiedSample> samples,
                    const Dataset& data) {
@@ -44,7 +28,7 @@ Json write_samples(const std::filesystem::path& path, std::vector<ClassifiedSamp
   store::replace_file(path.string(), {std::as_bytes(std::span(png))});
   Json rows = Json::array();
   for (const ClassifiedSample& one : chosen) {
-    rows.push_back(Json::Items{one.index, one.label, one.predicted, rounded(one.confidence)});
+    rows.push_back(Json::Items{one.index, one.label, one.predicted, rounded_share(one.confidence)});
   }
   return {{"columns", sheet.columns},
           {"tile", Json::Items{sheet.tile.height, sheet.tile.width}},
@@ -53,19 +37,34 @@ Json write_samples(const std::filesystem::path& path, std::vector<ClassifiedSamp
 
 }  // namespace
 
+double rounded_share(double share) { return std::round(share * 1e4) / 1e4; }
+
+Json recorded_cells(const ClassReport& report) {
+  std::vector<std::array<int64_t, 3>> cells;
+  for (int64_t label = 0; label < report.classes(); ++label) {
+    for (int64_t predicted = 0; predicted < report.classes(); ++predicted) {
+      const int64_t count = report.count(label, predicted);
+      if (count > 0) cells.push_back({label, predicted, count});
+    }
+  }
+  std::ranges::stable_sort(cells, [](const auto& a, const auto& b) { return a[2] > b[2]; });
+  cells.resize(std::min(cells.size(), kMostRecordedCells));
+  return cells;
+}
+
 Json class_record(const ClassReport& report, const std::vector<std::string>& names) {
   Json classes = Json::array();
   for (int64_t label = 0; label < report.classes(); ++label) {
     const ClassScores scores = report.scores(label);
-    classes.push_back(Json::Items{scores.support, rounded(scores.precision), rounded(scores.recall),
-                                  rounded(scores.f1)});
+    classes.push_back(Json::Items{scores.support, rounded_share(scores.precision),
+                                  rounded_share(scores.recall), rounded_share(scores.f1)});
   }
   return {{"version", 1},
           {"names", names_or_numbers(report, names)},
           {"samples", report.samples()},
           {"accuracy", report.accuracy()},
           {"classes", std::move(classes)},
-          {"cells", cells_of_report(report)}};
+          {"cells", recorded_cells(report)}};
 }
 
 void write_class_record(const std::filesystem::path& folder, const ClassReport& report,

@@ -19,6 +19,11 @@ inline constexpr const char* kClassSamplesFile = "class_samples.png";
 // A larger confusion matrix keeps the cells with the largest counts.
 inline constexpr size_t kMostRecordedCells = 20000;
 
+// Enough digits for people; the file stays small.
+double rounded_share(double share);
+// [[label, predicted, count]], the largest counts first.
+Json recorded_cells(const ClassReport& report);
+
 // {version, names, samples, accuracy, classes: [[support, precision, recall, f1]],
 //  cells: [[label, predicted, count]], shown: null or {columns, tile: [height, width],
 //  samples: [[index, label, predicted, confidence]]}}: sample i of `shown` is picture i of the

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "pando/app/report/class_record.h"
 #include "pando/base/error.h"
 #include "pando/store/atomic_file.h"
 #include "pando/train/report_text.h"
@@ -22,6 +23,11 @@ std::string line_of(const std::string& name, size_t width, const LabelCounts& co
   return fmt::format("{:<{}} {:>10.4f} {:>10.4f} {:>10.4f} {:>10}\n",
                      train::short_name(name, width), width, counts.precision(), counts.recall(),
                      counts.f1(), counts.actual);
+}
+
+Json row_of(const LabelCounts& counts) {
+  return Json::Items{counts.predicted, counts.actual, rounded_share(counts.precision()),
+                     rounded_share(counts.recall()), rounded_share(counts.f1())};
 }
 
 }  // namespace
@@ -59,10 +65,23 @@ std::string to_text(const LabelReport& report, const std::vector<std::string>& n
          fmt::format("{} of {} samples are right in all classes\n", report.right, report.samples);
 }
 
+Json label_record(const LabelReport& report, const std::vector<std::string>& names) {
+  Json labels = Json::array(), classes = Json::array();
+  for (size_t k = 0; k < report.classes.size(); ++k) {
+    labels.push_back(k < names.size() ? names[k] : std::to_string(k));
+    classes.push_back(row_of(report.classes[k]));
+  }
+  return {{"version", 1},          {"names", std::move(labels)}, {"samples", report.samples},
+          {"right", report.right}, {"all", row_of(report.all)},  {"classes", std::move(classes)}};
+}
+
 void write_label_report(const std::filesystem::path& folder, const LabelReport& report,
                         const std::vector<std::string>& names) {
-  const std::string text = to_text(report, names);
-  store::replace_file((folder / "class_report.txt").string(), {std::as_bytes(std::span(text))});
+  const auto write = [&](const char* name, const std::string& text) {
+    store::replace_file((folder / name).string(), {std::as_bytes(std::span(text))});
+  };
+  write("class_report.txt", to_text(report, names));
+  write(kClassRecordFile, label_record(report, names).dump() + "\n");
 }
 
 }  // namespace pando::app

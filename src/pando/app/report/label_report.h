@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pando/app/report/target_report.h"
+#include "pando/base/json.h"
 
 namespace pando::app {
 
@@ -41,7 +42,10 @@ LabelReport label_report(const TargetValues& values);
 
 // A row for every class; numbers instead of names if there are none.
 std::string to_text(const LabelReport& report, const std::vector<std::string>& names);
-// Writes class_report.txt into `folder`, which must exist. Throws IoError.
+// {version, names, samples, right, all: [predicted, true, precision, recall, f1], classes: [the
+//  same for each class]}.
+Json label_record(const LabelReport& report, const std::vector<std::string>& names);
+// Writes class_report.txt and class_report.json into `folder`, which must exist. Throws IoError.
 void write_label_report(const std::filesystem::path& folder, const LabelReport& report,
                         const std::vector<std::string>& names);
 

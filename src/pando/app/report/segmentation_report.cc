@@ -56,13 +56,20 @@ Image coloured(const MiddleSlice& slice, std::span<const int32_t> labels) {
 
 void add_tiles(const SegmentedSample& sample, const std::string& caption,
                std::vector<SheetTile>& tiles) {
-  const MiddleSlice slice = middle_of(sample.x);
-  tiles.push_back({slice.picture, fmt::format("{}: {:.3f}", caption, sample.iou)});
-  tiles.push_back({coloured(slice, sample.truth), "labels"});
-  tiles.push_back({coloured(slice, sample.predicted), "predicted"});
+  SegmentedPictures pictures = pictures_of(sample);
+  tiles.push_back({std::move(pictures.picture), fmt::format("{}: {:.3f}", caption, sample.iou)});
+  tiles.push_back({std::move(pictures.truth), "labels"});
+  tiles.push_back({std::move(pictures.predicted), "predicted"});
 }
 
 }  // namespace
+
+SegmentedPictures pictures_of(const SegmentedSample& sample) {
+  const MiddleSlice slice = middle_of(sample.x);
+  return {.picture = slice.picture,
+          .truth = coloured(slice, sample.truth),
+          .predicted = coloured(slice, sample.predicted)};
+}
 
 ShownSamples choose_samples(const SegmentationReport& report) {
   const std::vector<int64_t> order = report.worst_first();

@@ -14,6 +14,7 @@ namespace pando::app {
 
 // A sample to look at.
 struct SegmentedSample {
+  int64_t index = 0;           // in the validation data
   Tensor x;                    // u8 or f32 [height, width, channels], or a volume of such
   std::vector<int32_t> truth;  // the class of every pixel, kNotLabelled without one
   std::vector<int32_t> predicted;
@@ -28,10 +29,18 @@ struct ShownSamples {
 };
 ShownSamples choose_samples(const SegmentationReport& report);
 
-// A row for the first of the worst samples beside the first of the best, and so on: each as the
-// picture, then its labels and the predictions as colours over a grey picture. Class 0, mostly the
-// background, and pixels without a label have no colour. Volumes show their middle.
-// Requires: worst.
+// The picture of a sample, then its labels and the predictions as colours over a grey picture.
+// Class 0, mostly the background, and pixels without a label have no colour. Volumes show their
+// middle.
+struct SegmentedPictures {
+  Image picture;
+  Image truth;
+  Image predicted;
+};
+SegmentedPictures pictures_of(const SegmentedSample& sample);
+
+// A row for the first of the worst samples beside the first of the best, and so on: the three
+// pictures of each. Requires: worst.
 Image segmentation_sheet(const std::vector<SegmentedSample>& worst,
                          const std::vector<SegmentedSample>& best);
 

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "pando/app/report/svg_plot.h"
+#include "pando/base/strings.h"
 #include "pando/store/atomic_file.h"
 
 namespace pando::app {
@@ -62,6 +63,20 @@ Panel panel_of(const Column& column, int64_t samples) {
           .curves = {dots, {.name = "perfect", .points = {{low, low}, {high, high}}}}};
 }
 
+// Five digits are enough for a picture.
+double shortened(double value) {
+  return parse_double(fmt::format("{:.5g}", value)).value_or(value);
+}
+
+Json points_of(const Column& column, int64_t samples) {
+  const int64_t step = (samples + kMostDots - 1) / kMostDots;
+  Json points = Json::array();
+  for (int64_t i = 0; i < samples; i += step) {
+    points.push_back(Json::Items{shortened(column.actual(i)), shortened(column.predicted(i))});
+  }
+  return points;
+}
+
 void write_text(const std::filesystem::path& path, const std::string& text) {
   store::replace_file(path.string(), {std::as_bytes(std::span(text))});
 }
@@ -97,8 +112,24 @@ std::string targets_svg(const TargetValues& values) {
   return curves_svg(panels);
 }
 
+Json target_record(const TargetValues& values) {
+  Json targets = Json::array();
+  for (const TargetFigures& figures : figures_of(values)) {
+    const auto target = std::ssize(targets.items());
+    targets.push_back(
+        {{"mean_error", figures.mean_error},
+         {"root_error", figures.root_error},
+         {"r2", figures.r2},
+         {"error_of_mean", figures.error_of_mean},
+         {"points",
+          target < kMostPanels ? points_of({values, target}, values.samples()) : Json::array()}});
+  }
+  return {{"version", 1}, {"samples", values.samples()}, {"targets", std::move(targets)}};
+}
+
 void write_target_report(const std::filesystem::path& folder, const TargetValues& values) {
   write_text(folder / "target_report.txt", to_text(values));
+  write_text(folder / kTargetRecordFile, target_record(values).dump() + "\n");
   write_text(folder / "targets.svg", targets_svg(values));
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "pando/base/json.h"
+
 namespace pando::app {
 
 // The predictions and labels of all test samples, row by row.
@@ -32,7 +34,15 @@ std::string to_text(const TargetValues& values);
 // A panel per target, of up to eight; of many samples some, spread evenly.
 std::string targets_svg(const TargetValues& values);
 
-// Writes target_report.txt and targets.svg into `folder`, which must exist. Throws IoError.
+inline constexpr const char* kTargetRecordFile = "target_report.json";
+
+// {version, samples, targets: [{mean_error, root_error, r2, error_of_mean,
+//  points: [[true, predicted]]}]}: of up to eight targets up to 1,000 points, spread evenly over
+//  the samples; the others have none.
+Json target_record(const TargetValues& values);
+
+// Writes target_report.txt, target_report.json and targets.svg into `folder`, which must exist.
+// Throws IoError.
 void write_target_report(const std::filesystem::path& folder, const TargetValues& values);
 
 }  // namespace pando::app

@@ -45,6 +45,18 @@ void end_load(const TrainingSetup& setup, LoadRecorder* load) {
   setup.out << "warning: the report will show a part of the load: " << load->stop() << std::endl;
 }
 
+void claim_profile(const std::filesystem::path& folder, const RunMark& run) {
+  std::error_code error;  // a folder that cannot be made cannot get the mark either
+  std::filesystem::create_directories(folder, error);
+  if (mark_in(folder, kProfileMark).id != run.id) {
+    for (const char* name :
+         {"train_report.txt", "train_report.json", "train_trace.json", kScheduleFile}) {
+      std::filesystem::remove(folder / name, error);
+    }
+  }
+  write_mark(folder, run, kProfileMark);
+}
+
 void write_schedule(const TrainingSetup& setup, const profile::Trace& trace) {
   if (setup.stages() < 2) return;
   const profile::TraceSummary summary = profile::summarize(trace);

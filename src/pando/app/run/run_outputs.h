@@ -3,11 +3,13 @@
 // what cannot be written is told, and the run goes on. SPDX-License-Identifier: MIT
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <ostream>
 
 #include "pando/app/record/load_recorder.h"
 #include "pando/app/record/run_log.h"
+#include "pando/app/record/run_mark.h"
 #include "pando/app/run/training_setup.h"
 #include "pando/profile/trace.h"
 
@@ -21,6 +23,10 @@ void end_load(const TrainingSetup& setup, LoadRecorder* load);
 
 // input.json and input.png.
 void record_input(const TrainingSetup& setup, const RunDirectory& directory);
+
+// Marks the folder of --profile as that of this run, before its files are written. The files that
+// another run left there go, so that none of them is taken for one of this run. Throws IoError.
+void claim_profile(const std::filesystem::path& folder, const RunMark& run);
 
 // train_schedule.json in the folder of --profile, for a pipeline. Throws IoError.
 void write_schedule(const TrainingSetup& setup, const profile::Trace& trace);

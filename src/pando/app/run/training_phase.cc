@@ -33,6 +33,7 @@ void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace&
   const std::string path = trace_path(setup.options, setup.instances);
   profile::ChromeTraceOptions options;
   if (setup.instances.count() > 1) options.instance = setup.instances.index();
+  options.run = mark_in(log.directory().path()).id;
   profile::write_chrome_trace(trace, path, options);
   const profile::TraceSummary summary = profile::summarize(trace);
   log.say(fmt::format("trace of {} events written to {}", summary.events, path));
@@ -48,10 +49,13 @@ void finish_trace(RunLog& log, const TrainingSetup& setup, const profile::Trace&
 // Only the first instance writes a report: the others do the same work.
 void finish_profile(RunLog& log, TrainingSetup& setup, const profile::Trace& trace) {
   if (!setup.instances.is_first()) return;
+  const RunMark run = mark_in(log.directory().path());
+  claim_profile(setup.options.profile, run);
   const ProfileFiles files = write_profile(setup.model, setup.options.profile, "train",
                                            {.batch_size = setup.options.micro_batch_size,
                                             .fields = setup.data.sets.train.fields(),
-                                            .trace = &trace});
+                                            .trace = &trace,
+                                            .run = run.id});
   write_schedule(setup, trace);
   log.say(fmt::format("reports written to {} and {}, trace to {}", files.text, files.json,
                       files.trace));

@@ -10,6 +10,7 @@
 #include "pando/app/report/class_record.h"
 #include "pando/app/report/class_report.h"
 #include "pando/app/report/label_report.h"
+#include "pando/app/report/segmentation_record.h"
 #include "pando/app/report/segmentation_report.h"
 #include "pando/app/report/target_report.h"
 #include "pando/base/error.h"
@@ -234,6 +235,7 @@ std::vector<SegmentedSample> samples_to_show(TrainingSetup& setup, const Segment
   for (size_t i = 0; i < indices.size(); ++i) {
     const auto labels = found.labels.begin() + static_cast<std::ptrdiff_t>(i * pixels);
     SegmentedSample sample{
+        .index = indices[i],
         .x = chosen.get(static_cast<int64_t>(i)).x(),
         .truth = {labels, labels + static_cast<std::ptrdiff_t>(pixels)},
         .predicted = {},
@@ -253,14 +255,15 @@ void tell_segmentation_report(TrainingSetup& setup, RunLog& log) {
   if (!setup.instances.is_first()) return;
   const SegmentationReport report = report_pixels(setup, setup.data.sets.test);
   const ShownSamples shown = choose_samples(report);
-  Image sheet;
-  if (!shown.worst.empty()) {
-    sheet = segmentation_sheet(samples_to_show(setup, report, shown.worst),
-                               samples_to_show(setup, report, shown.best));
-  }
+  const std::vector<SegmentedSample> worst = samples_to_show(setup, report, shown.worst);
+  const std::vector<SegmentedSample> best = samples_to_show(setup, report, shown.best);
+  const Image sheet = worst.empty() ? Image() : segmentation_sheet(worst, best);
   const std::vector<std::string>& names = setup.data.class_names;
-  const bool written = log.directory().attempt(
-      [&] { write_segmentation_report(log.directory().path(), report, names, sheet); });
+  const std::filesystem::path& folder = log.directory().path();
+  const bool written = log.directory().attempt([&] {
+    write_segmentation_report(folder, report, names, sheet);
+    write_segmentation_record(folder, report, names, worst, best);
+  });
   if (report.classes() <= kMostShownClasses) log.show(to_text(report, names));
   if (!written) return;
   log.say(

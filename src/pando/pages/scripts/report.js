@@ -34,42 +34,49 @@ const sectionLinks = (parts) =>
 
 const missing = (text) => make("div", {className: "card"}, note(text));
 
-// The parts about one run that need more than its history: [id, title, content or what is missing].
+const kTaskTitles = {
+  classification: "Classes and mistakes",
+  multilabel: "Labels",
+  regression: "Predicted and true values",
+  segmentation: "Classes of pixels",
+};
+
+// The parts about one run that need more than its history: [id, title, content, what is missing].
 const kDetails = [
   [
     "classes",
-    "Classes and mistakes",
-    (details) => (details.classes ? new ClassPanel(details.classes).element : null),
-    (run) =>
-      run.task === "classification"
-        ? "There is no class report: the run has not validated yet, --validation false turned it off, or an earlier version wrote it."
-        : null,
+    (run) => kTaskTitles[run.task] || kTaskTitles.classification,
+    (details) => (details.classes ? kTaskPanels[details.classes.task]?.(details.classes) : null),
+    () =>
+      "Nothing was validated: the run has not come so far, --validation false turned it off, or an earlier version wrote it.",
   ],
   [
     "time",
     "Where the time went",
     (details) => timePart(details.profile),
-    () =>
+    (run, details) =>
+      details.profile.missing ||
       "This run was not profiled. --profile DIR of pando train adds what every worker did, times of layers and ops, and a roofline.",
   ],
   [
     "memory",
     "Where the memory is",
     (details) => memoryPart(details.profile),
-    () => "--profile DIR of pando train adds a map of the memory.",
+    (run, details) => details.profile.missing || "--profile DIR of pando train adds a map of the memory.",
   ],
   ["graph", "The compiled program", (details) => graphPart(details.profile), () => null],
   ["input", "Input pipeline", (details) => inputPart(details), () => null],
 ];
 
 // With several runs, one of them is shown at a time.
-const detailPart = ([id, title, content, otherwise], data) => {
+const detailPart = ([id, titleOf, content, otherwise], data) => {
+  const title = typeof titleOf === "string" ? titleOf : titleOf(data.runs[0]);
   const count = data.details.length,
     place = make("div");
   const made = new Map();
   const show = (index) => {
     if (!made.has(index)) {
-      const text = otherwise(data.runs[index]);
+      const text = otherwise(data.runs[index], data.details[index]);
       made.set(index, content(data.details[index]) || (text ? missing(text) : null));
     }
     place.replaceChildren(

@@ -7,7 +7,7 @@ const rooflinePoints = (time, part) =>
     .filter((op) => op.part === part && op.flops > 0 && op.bytes > 0 && op.seconds > 0)
     .map((op) => ({x: op.flops / op.bytes, y: op.gflops_per_worker, name: `${op.op} ${op.name}`, share: op.share}));
 
-// The best rate of memory that an op reached stands for that of the machine, which is not measured.
+// Without a measured rate of the memory, the best one that an op reached stands for it.
 const rooflineData = (time) => {
   const parts = [
     ["forward", 0],
@@ -15,11 +15,14 @@ const rooflineData = (time) => {
   ].map(([name, fill]) => ({name, fill, points: rooflinePoints(time, name)}));
   const all = parts.flatMap((part) => part.points);
   const peak = time.peak?.gflops ? time.peak.gflops / time.peak.threads : Math.max(...all.map((point) => point.y));
-  const rate = Math.max(...time.ops.filter((op) => op.seconds > 0).map((op) => (op.bytes / op.seconds) * 1e-9));
+  const measured = time.peak?.memory_gb_per_second > 0;
+  const rate = measured
+    ? time.peak.memory_gb_per_second / time.peak.threads
+    : Math.max(...time.ops.filter((op) => op.seconds > 0).map((op) => (op.bytes / op.seconds) * 1e-9));
   const low = Math.min(...all.map((point) => point.x)) / 2,
     high = Math.max(...all.map((point) => point.x), peak / rate) * 2;
   const roof = [low, peak / rate, high].map((x) => ({x, y: Math.min(peak, rate * x)}));
-  return {parts, roof, peak, rate, names: new Map(all.map((point) => [point.x, point]))};
+  return {parts, roof, peak, rate, measured, names: new Map(all.map((point) => [point.x, point]))};
 };
 
 class Roofline {
@@ -110,7 +113,9 @@ class Roofline {
 const rooflineChart = (time) => {
   if (!time.ops.some((op) => op.flops > 0 && op.seconds > 0)) return null;
   const chart = new Roofline(time),
-    above = time.ops.some((op) => op.gflops_per_worker > chart.data.peak);
+    {peak, rate, measured, parts} = chart.data,
+    above = time.ops.some((op) => op.gflops_per_worker > peak),
+    cached = measured && parts.some((part) => part.points.some((point) => point.y > rate * point.x));
   return make(
     "div",
     {className: "card chart"},
@@ -120,9 +125,10 @@ const rooflineChart = (time) => {
       className: "soft small",
       textContent:
         `The flat part is the ${time.peak?.gflops ? "measured peak of a core" : "fastest op"}, ` +
-        `${numberText(chart.data.peak)} GFLOP/s; the slope is the best rate of memory that an op reached, ${numberText(chart.data.rate)} GB/s. ` +
-        "An op far below the roof has room to become faster" +
-        (above ? "; one above it needs fewer operations than are counted, as Winograd convolutions do." : "."),
+        `${numberText(peak)} GFLOP/s; the slope is ${measured ? "the measured rate of the memory, for one of the workers" : "the best rate of memory that an op reached"}, ` +
+        `${numberText(rate)} GB/s. An op far below the roof has room to become faster.` +
+        (above ? " One above the flat part needs fewer operations than are counted, as Winograd convolutions do." : "") +
+        (cached ? " One above the slope finds its data in the caches." : ""),
     }),
   );
 };

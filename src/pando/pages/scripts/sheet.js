@@ -15,10 +15,11 @@ class PictureSheet {
     this.address = blobAddress(data.sheet);
   }
 
-  // Small pictures are enlarged by a whole factor, so that their pixels stay square.
+  // Small pictures are enlarged by a whole factor, so that their pixels stay square; larger ones fit.
   picture(index, label, size = 72) {
     const [height, width] = this.data.tile,
-      factor = Math.max(1, Math.round(size / Math.max(width, height)));
+      side = Math.max(width, height),
+      factor = side > size ? size / side : Math.max(1, Math.floor(size / side + 0.5));
     const row = Math.floor(index / this.data.columns),
       column = index % this.data.columns;
     const element = make("span", {className: "picture", role: "img", "aria-label": label, title: label});

@@ -53,8 +53,10 @@ Json summary_json(const ExecutionReport& report) {
                {"backward", spent_json(report, report.backward)},
                {"update", spent_json(report, report.update)}};
   if (report.peak.threads > 0) {
-    json["peak"] = {
-        {"isa", report.peak.isa}, {"threads", report.peak.threads}, {"gflops", report.peak.gflops}};
+    json["peak"] = {{"isa", report.peak.isa},
+                    {"threads", report.peak.threads},
+                    {"gflops", report.peak.gflops},
+                    {"memory_gb_per_second", report.peak.memory_rate}};
   }
   return json;
 }

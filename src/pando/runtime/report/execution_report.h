@@ -16,7 +16,8 @@ namespace pando::runtime {
 struct MachinePeak {
   std::string isa;
   int threads = 0;
-  double gflops = 0;  // of all threads
+  double gflops = 0;       // of all threads
+  double memory_rate = 0;  // GB/s of all threads, read and written; 0: not measured
   double per_thread() const { return threads == 0 ? 0 : gflops / threads; }
 };
 

@@ -68,6 +68,9 @@ std::string headline_text(const ExecutionReport& report) {
     text += fmt::format("\n  {:.1f} % of the peak of the cores: {:.1f} GF/s, {} threads with {}",
                         100 * all.gflops() / report.peak.gflops, report.peak.gflops,
                         report.peak.threads, report.peak.isa);
+    if (report.peak.memory_rate > 0) {
+      text += fmt::format("; memory {:.1f} GB/s", report.peak.memory_rate);
+    }
   }
   text += fmt::format("\n  workers busy {:.1f} %", 100 * report.busy_share());
   if (report.trains) {
