@@ -68,6 +68,9 @@ TEST(BenchmarkOptions, HasDefaultsAndLimits) {
   const BenchmarkOptions options = parse({});
   EXPECT_EQ(options.specs, std::vector<std::string>{"benchmarks.yml"});
   EXPECT_EQ(options.repetitions, 1);
+  EXPECT_EQ(options.logging, Level::info);
+  EXPECT_EQ(options.progress_period, 1);
+  EXPECT_FALSE(options.timeout || options.stop_on_error || options.include_convergence);
   EXPECT_EQ(options.regression_limit, 5);
   EXPECT_TRUE(options.idle.empty());
   const auto wrong = [](const std::vector<std::string>& args) {
@@ -77,6 +80,8 @@ TEST(BenchmarkOptions, HasDefaultsAndLimits) {
   EXPECT_TRUE(says_all(wrong({"--timeout", "0"}), {"--timeout"}));
   EXPECT_TRUE(says_all(wrong({"--spce", "x"}), {"--spec"}));
   EXPECT_TRUE(says_all(wrong({"--logging", "LOUD"}), {"--logging", "LOUD"}));
+  EXPECT_TRUE(
+      says_all(wrong({"--upload-checkpoints", "wandb", "cloud"}), {"wandb or s3", "'cloud'"}));
   std::ostringstream out;
   const std::vector<std::string> help = {"--help"};
   EXPECT_FALSE(parse_benchmark_options(help, out));

@@ -191,6 +191,59 @@ const readHostile = async (browser) => {
   await page.close();
 };
 
+// Every task shows what its report has.
+const readTasks = async (browser, look) => {
+  const part = async (name, check) => {
+    const page = await open(browser, name, look);
+    await browser.expectFits(page);
+    await browser.expectAccessible(page);
+    await page.$eval("#classes", (element) => element.scrollIntoView());
+    await sleep(100);
+    await check(page);
+    if (screenshots) await (await page.$("#classes")).screenshot({path: `${screenshots}/${name}-${lookName(look)}.png`});
+    await page.close();
+  };
+  const rows = (page, caption) =>
+    page.$$eval(`#classes table[aria-label='${caption}'] tbody tr`, (all) =>
+      all.map((row) => [...row.cells].map((cell) => cell.textContent)),
+    );
+  await part("segmentation", async (page) => {
+    const classes = await rows(page, "classes");
+    check(
+      classes.map((row) => row[0]).sort().join() === "background,circle,square" && classes[0][2].endsWith("%"),
+      `classes: ${JSON.stringify(classes)}`,
+    );
+    const figures = await page.$$eval("#classes figure", (all) =>
+      all.map((figure) => [figure.querySelectorAll(".picture").length, figure.textContent]),
+    );
+    check(figures.length === 8 && figures.every(([count]) => count === 3), `pictures: ${JSON.stringify(figures)}`);
+    const overlaps = figures.map(([, text]) => parseFloat(text.split("overlap ")[1]));
+    check(overlaps[0] <= overlaps[4], `the worst picture is better than the best: ${overlaps}`);
+  });
+  await part("regression", async (page) => {
+    const targets = await rows(page, "errors of the targets");
+    check(targets.length === 4 && targets.every((row) => row[1] > 0), `targets: ${JSON.stringify(targets)}`);
+    const charts = await page.$$eval("#classes .chart canvas", (all) => all.map((canvas) => canvas.width));
+    check(charts.length === 4 && charts.every((width) => width > 200), `charts: ${charts}`);
+  });
+  await part("multilabel", async (page) => {
+    const labels = await rows(page, "labels");
+    check(
+      labels.map((row) => row[0]).sort().join() === "bright,third" && labels.every((row) => row.length === 6),
+      `labels: ${JSON.stringify(labels)}`,
+    );
+    check((await textOf(page, "#classes .figures")).includes("of 15 samples"), "no figure of all labels");
+  });
+};
+
+// A profile that another run has replaced is not shown as that of this run.
+const readShared = async (browser) => {
+  const page = await open(browser, "shared", {});
+  const text = await textOf(page, "#time");
+  check(text.includes("/later") && (await page.$("#time canvas")) === null, `the profile of another run: ${text}`);
+  await page.close();
+};
+
 // The time until the page can answer again; the best of some tries, as other programs may disturb.
 const answerTime = (page, selector, action) =>
   page.evaluate(
@@ -228,7 +281,9 @@ withBrowser(async (browser) => {
   for (const look of kLooks) {
     await readOne(browser, look);
     await compare(browser, look);
+    await readTasks(browser, look);
   }
+  await readShared(browser);
   await readPlain(browser);
   await readHostile(browser);
   await readLong(browser);

@@ -54,6 +54,35 @@ def hostile_run(folder):
     return folder / "hostile/report.html"
 
 
+def task_runs(folder):
+    """Small runs of the tasks that have no confusion matrix."""
+    pando("data", "make-shapes", folder / "shapes", "--train", "40", "--validation", "12", "--size", "32")
+    pando("train", "--config", "shapes_unet", "--dataset-path", folder / "shapes", "--num-epochs", "1", "--quiet",
+          "--report", "--run-dir", folder / "segmentation")
+    pando("data", "make-cosmoflow", folder / "volumes", "--train", "8", "--validation", "8")
+    pando("train", "--model", "cosmoflow", "--dataset-path", folder / "volumes", "--micro-batch-size", "4",
+          "--num-epochs", "1", "--quiet", "--report", "--run-dir", folder / "regression")
+    pictures = folder / "tagged"
+    pictures.mkdir()
+    lines = ["file,tags"]
+    for i in range(60):
+        png(pictures / f"{i}.png", 180 * (i % 2))
+        lines.append(f"{i}.png," + " ".join(tag for tag, is_set in (("bright", i % 2), ("third", i % 3 == 0)) if is_set))
+    (pictures / "labels.csv").write_text("\n".join(lines) + "\n")
+    pando("train", "--dataset", "image_folder", "--dataset-path", pictures, "--model", "cifar_resnet8",
+          "--image-size", "32", "--micro-batch-size", "15", "--validation-split", "0.25", "--num-epochs", "2",
+          "--quiet", "--report", "--run-dir", folder / "multilabel")
+    return {task: folder / task / "report.html" for task in ("segmentation", "regression", "multilabel")}
+
+
+def shared_profile(folder):
+    """The report of the first of two runs that wrote their profiles to the same folder."""
+    for run in ("earlier", "later"):
+        train(folder / run, "--profile", folder / "shared")
+    pando("report", folder / "earlier")
+    return folder / "earlier/report.html"
+
+
 def long_run(folder, profiled):
     """A run with 10,000 rows of history and a trace of 20,000 events."""
     run = folder / "long"
@@ -87,7 +116,7 @@ def main():
         pando("report", first, second, "-o", folder / "compared.html")
         pages = {"one": first / "report.html", "plain": second / "report.html",
                  "compared": folder / "compared.html", "hostile": hostile_run(folder),
-                 "long": long_run(folder, first)}
+                 "long": long_run(folder, first), "shared": shared_profile(folder), **task_runs(folder)}
         for page, path in pages.items():
             print(f"{page}: {path.stat().st_size / 1e6:.2f} MB", flush=True)
         browser.run_script(browser.FOLDER / "report_page.js", sys.argv[1],

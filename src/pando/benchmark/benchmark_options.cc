@@ -16,7 +16,7 @@ output of each variant, and all results as JSON, CSV, JUnit XML and a picture, i
 
 examples:
   pando benchmark --spec benchmarks.yml --list
-  pando benchmark --spec benchmarks.yml --benchmark mnist_cnn_train_gen --repetitions 5
+  pando benchmark --spec benchmarks.yml --benchmark train_small_gen --repetitions 5
   pando benchmark --compare log_old/benchmark_results.json --regression-limit 3
 
 A command runs in the folder of its file. `pando` as its first word is this program, whatever PATH
@@ -138,6 +138,11 @@ std::optional<BenchmarkOptions> parse_benchmark_options(std::span<const std::str
     return std::nullopt;
   }
   if (options.specs.empty()) throw UsageError("--spec: expected a file, got none");
+  for (const std::string& place : idle.upload_checkpoints) {
+    if (place != "wandb" && place != "s3") {
+      throw UsageError("--upload-checkpoints: expected wandb or s3, got '", place, "'");
+    }
+  }
   for (const Option& option : table.options()) {
     const bool is_given = option.origin.kind == Origin::Kind::command_line;
     if (option.group == "Ignored flags" && is_given) {

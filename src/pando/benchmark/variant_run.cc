@@ -55,7 +55,8 @@ std::vector<std::string> words_of(const VariantResult& variant, const std::strin
   if (words.empty() || words[0].empty()) throw RunFailure{kNotFound, "the command is empty"};
   for (size_t i = 0; options.profile && i + 1 < words.size(); ++i) {
     if (words[i] != "pando" || words[i + 1] != "train") continue;
-    words.insert(words.end(), {"--profile", folder + "/profile"});
+    const std::string own = fs::path(variant.folder).filename().string() + "_profile";
+    words.insert(words.end(), {"--profile", folder + "/" + own});
     break;
   }
   return words;

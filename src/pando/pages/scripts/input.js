@@ -19,7 +19,7 @@ const inputFigures = (time) => {
       "div",
       {className: "figures"},
       figure(numberText(time.samples_per_second), "samples per second, measured"),
-      figure(percentText(time.feed_wait_share), "of the workers' time: waiting for data"),
+      figure(percentText(time.feed_wait_share), "of the workers' time was waiting for data"),
       figure(secondsText(wait / samples), "wait per sample and worker"),
     ),
     make("p", {textContent: inputVerdict(time.feed_wait_share)}),

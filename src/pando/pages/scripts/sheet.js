@@ -15,11 +15,12 @@ class PictureSheet {
     this.address = blobAddress(data.sheet);
   }
 
-  // Small pictures are enlarged by a whole factor, so that their pixels stay square; larger ones fit.
-  picture(index, label, size = 72) {
+  // Small pictures are enlarged by a whole factor, so that their pixels stay square; those that have
+  // to fit get exactly the size.
+  picture(index, label, {size = 72, fits = false} = {}) {
     const [height, width] = this.data.tile,
-      side = Math.max(width, height),
-      factor = side > size ? size / side : Math.max(1, Math.floor(size / side + 0.5));
+      ratio = size / Math.max(width, height),
+      factor = fits ? ratio : Math.max(1, Math.round(ratio));
     const row = Math.floor(index / this.data.columns),
       column = index % this.data.columns;
     const element = make("span", {className: "picture", role: "img", "aria-label": label, title: label});

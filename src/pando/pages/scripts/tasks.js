@@ -176,7 +176,7 @@ const overlapTable = (data) => {
 
 // Three pictures of each sample side by side, also on a phone.
 const segmentedSamples = (data, sheet, best) => {
-  const size = Math.min(160, Math.floor((document.documentElement.clientWidth - 90) / 3));
+  const size = Math.min(150, Math.floor((document.documentElement.clientWidth - 80) / 3));
   return data.shown.samples
     .map(([index, iou, isBest], row) => ({index, iou, isBest, row}))
     .filter((sample) => sample.isBest === best)
@@ -188,7 +188,7 @@ const segmentedSamples = (data, sheet, best) => {
           "div",
           {},
           ...["picture", "labels", "predicted"].map((what, i) =>
-            make("span", {}, sheet.picture(3 * sample.row + i, `${what} of validation sample ${sample.index}`, size), make("span", {className: "soft small", textContent: what})),
+            make("span", {}, sheet.picture(3 * sample.row + i, `${what} of validation sample ${sample.index}`, {size, fits: true}), make("span", {className: "soft small", textContent: what})),
           ),
         ),
         make("figcaption", {textContent: `sample ${sample.index}: overlap ${percentText(sample.iou)}`}),

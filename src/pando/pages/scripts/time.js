@@ -59,7 +59,7 @@ const timeFigures = (time) =>
   make(
     "div",
     {className: "figures"},
-    figure(percentText(time.busy_share), "of the workers' time: work", true),
+    figure(percentText(time.busy_share), "of the workers' time was work", true),
     figure(percentText(time.feed_wait_share), "waiting for data"),
     figure(numberText(time.gflops) + " GFLOP/s", "computed, without padding"),
     time.peak?.gflops
