@@ -44,7 +44,8 @@ TEST(SegmentationRecord, HasOverlapsAndPictures) {
 // Large pictures are reduced; of a volume the middle is shown.
 TEST(SegmentationRecord, PicturesAreSmall) {
   const TestFolder folder;
-  write_segmentation_record(folder.path, report_of_two(), {}, {sample_of(0, 0, {3, 320, 160, 3})}, {});
+  write_segmentation_record(folder.path, report_of_two(), {}, {sample_of(0, 0, {3, 320, 160, 3})},
+                            {});
   const Json record = Json::parse(folder.read(kSegmentationRecordFile));
   EXPECT_EQ(record.at("shown").at("tile").dump(), "[160,80]");
   EXPECT_EQ(record.get<std::vector<std::string>>("names")[2], "2");

@@ -29,7 +29,8 @@ SegmentedSample grey_and_white(int32_t first_label) {
   Tensor x(DType::u8, {1, 2, 3});
   std::fill_n(x.u8().begin(), 3, uint8_t{90});
   std::fill_n(x.u8().begin() + 3, 3, uint8_t{255});
-  return {.index = 7, .x = x, .truth = {first_label, kNotLabelled}, .predicted = {0, 1}, .iou = 0.25};
+  return {
+      .index = 7, .x = x, .truth = {first_label, kNotLabelled}, .predicted = {0, 1}, .iou = 0.25};
 }
 
 TEST(SegmentationPictures, NoSampleIsAmongTheWorstAndTheBest) {
@@ -64,8 +65,12 @@ TEST(SegmentationPictures, ColoursAreThoseOfLabelsAndPredictions) {
 TEST(SegmentationPictures, VolumesShowTheirMiddle) {
   Tensor volume(DType::f32, {3, 1, 2, 1});
   volume.f32()[2] = 1;  // the middle is white, then black
-  const Image sheet = segmentation_sheet(
-      {{.index = 0, .x = volume, .truth = {0, 0, 0, 1, 0, 0}, .predicted = {0, 0, 0, 0, 0, 0}, .iou = 1}}, {});
+  const Image sheet = segmentation_sheet({{.index = 0,
+                                           .x = volume,
+                                           .truth = {0, 0, 0, 1, 0, 0},
+                                           .predicted = {0, 0, 0, 0, 0, 0},
+                                           .iou = 1}},
+                                         {});
   const uint8_t* row = sheet.view().row(6 + 5);
   EXPECT_EQ(row[3 * (6 + 5)], 255);
   EXPECT_EQ(row[3 * (6 + 96 + 5)], 0);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/base/json.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/history_writer.h"
 #include "pando/app/run/training_run.h"

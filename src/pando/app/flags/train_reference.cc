@@ -72,6 +72,9 @@ The run directory is `--run-dir`, or by default `runs/<model>-<date>-<time>`. It
   and F1 of each class and the confusion matrix, after validation.
 - `run.json`, `load.csv`, `class_report.json`, `class_samples.png`, `input.json`, `input.png`: what
   `pando report` reads beside these; with `--report`, its page `report.html`.
+- Instead of the class report, a regression has `target_report.txt`, `target_report.json` and
+  `targets.svg`; a segmentation has `segmentation_report.txt`, `.csv`, `.json`, `segmentation.png`
+  and `segmentation_samples.png`.
 
 If `--run-dir` already has files of an earlier run, they are moved to `previous-<n>/` in it.
 
