@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/base/json.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/history_writer.h"
 #include "pando/app/run/training_run.h"
+#include "pando/base/json.h"
 #include "pando/data/sources/cosmoflow.h"
 #include "tests/app/test_folder.h"
 #include "tests/support/expect_error.h"
