@@ -32,7 +32,7 @@ ScratchFolder::ScratchFolder() {
 
 ScratchFolder::~ScratchFolder() {
   stopping_ = true;
-  pthread_kill(watcher_.native_handle(), SIGTERM);  // wakes it
+  pthread_kill(watcher_.native_handle(), SIGHUP);  // wakes it
   watcher_.join();
   remove();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
