@@ -30,7 +30,9 @@ const std::vector<KnownNetwork> kKnownNetworks = {
 
 // The kernel without the name and the tile of an instruction set: "winograd", "direct:pack".
 std::string family_of(const std::string& kernel) {
-  return kernel.substr(0, kernel.find(concat(":", isa_name())));
+  const std::string family = kernel.substr(0, kernel.find(concat(":", isa_name())));
+  // How fast Winograd is depends on its tiles, and these do not depend on the instruction set.
+  return family == "winograd" ? "winograd-" + kernel.substr(kernel.rfind(' ') + 1) : family;
 }
 
 std::string lines_of(const CompilationReport& report) {

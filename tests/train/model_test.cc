@@ -219,6 +219,23 @@ TEST(Model, CompileReportAndDumps) {
               "batch_size: ", "got 0");
 }
 
+TEST(Model, TilesOfWinogradCanBeLimited) {
+  const Network network = Sequential(
+      {6, 6, 1},
+      {Conv2D({.filters = 16, .kernel = {3, 3}, .padding = "same"}), UpSampling2D({.size = {4, 4}}),
+       Conv2D({.filters = 16, .kernel = {3, 3}, .padding = "same", .name = "wide"}), Flatten(),
+       Dense({.units = 3, .activation = "softmax"})});
+  const auto kernels = [&](WinogradTiles most) {
+    return compiled(network, classifier(SGD(), {.slices = 1, .winograd = most}))
+        .compile_report(4, image_data(4).fields());
+  };
+  EXPECT_SAYS(kernels(WinogradTiles::up_to_4), "winograd:", " 4x4");
+  const std::string two = kernels(WinogradTiles::up_to_2);
+  EXPECT_SAYS(two, "winograd:", " 2x2");
+  EXPECT_EQ(two.find(" 4x4"), std::string::npos) << two;
+  EXPECT_EQ(kernels(WinogradTiles::off).find("winograd:"), std::string::npos);
+}
+
 // A prepared program is not compiled again, and preparing runs nothing.
 TEST(Model, PreparesWhatFitEvaluateAndPredictRun) {
   std::vector<std::string> dumps;

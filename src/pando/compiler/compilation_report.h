@@ -22,7 +22,7 @@ struct OpReport {
   std::string layer;  // source layer; for other nodes, such as the loss, the node's name
   std::string kernel;
   std::string result;                 // type of the first output
-  std::vector<std::string> layouts;   // of packed operands: "filter as winograd-forward"
+  std::vector<std::string> layouts;   // of packed operands: "filter as winograd4-forward-avx512"
   std::vector<std::string> refusals;  // why preferred kernels were not used
   bool slow = false;                  // fell back to the reference kernel
   StepPart part = StepPart::forward;

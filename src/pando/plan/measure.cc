@@ -271,6 +271,7 @@ std::unique_ptr<const compiler::Program> MeasuredCosts::compile(int workers,
       .precision = options_.precision,
       .half = options_.half(),
       .bucket_bytes = 1,
+      .winograd = options_.winograd,
       .disabled_passes = {options_.disable_pass.begin(), options_.disable_pass.end()}};
   ir::Graph graph = train::build_graph(network, {.mode = RunMode::train,
                                                  .batch = division.slice_batch,

@@ -246,7 +246,8 @@ class RequestRun {
                             classes.status().message);
         continue;
       }
-      const std::string folder = fs::absolute(file).parent_path().filename().string();
+      const std::string folder =
+          fs::absolute(file).lexically_normal().parent_path().filename().string();
       const bool has_label =
           std::ranges::any_of(*classes, [&](const auto& one) { return one.first == folder; });
       labelled += has_label ? 1 : 0;

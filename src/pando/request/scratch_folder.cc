@@ -16,7 +16,13 @@ namespace fs = std::filesystem;
 
 ScratchFolder::ScratchFolder() {
   sigemptyset(&signals_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+  sigaddset(&signals_, SIGTERM);  // also wakes the watcher
+  // sigwait would take signals that the parent process ignores: nohup, background jobs of shells.
+  for (const int signal : {SIGINT, SIGHUP}) {
+    struct sigaction found = {};
+    sigaction(signal, nullptr, &found);
+    if (found.sa_handler != SIG_IGN) sigaddset(&signals_, signal);
+  }
   std::string name = (fs::temp_directory_path() / "pando-request-XXXXXX").string();
   pthread_sigmask(SIG_BLOCK, &signals_, &before_);
   try {

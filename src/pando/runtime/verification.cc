@@ -101,6 +101,7 @@ class Verifier {
     const auto add = [&](const std::string& variant, compiler::ProgramOptions compiling) {
       compiling.slices = options_.slices;
       compiling.division = options_.division;
+      compiling.winograd = options_.winograd;
       table.rows.push_back(compare(variant, run(std::move(compiling), options_.slice_batch)));
     };
     add("no passes, reference kernels", {.disabled_passes = passes_, .accept = refuse_all});

@@ -21,6 +21,7 @@ struct VerificationOptions {
   int64_t valid = 0;  // real samples of the micro-batch; 0: all of it
   uint64_t seed = 1;  // of the samples, and of the variables unless they are given
   Precision precision;
+  WinogradTiles winograd = WinogradTiles::up_to_4;
   HalfOptions half;  // stochastic rounding is ignored: it differs from program to program
   // The weights to run with, in the type of the precision; null: random ones.
   VariableStore* variables = nullptr;

@@ -361,6 +361,7 @@ Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields
                                             .division = division.division,
                                             .valid = batch,
                                             .precision = compiled().precision,
+                                            .winograd = compiled().execution.winograd,
                                             .half = compiled().half,
                                             .variables = &variables});
   return {table.ok(), runtime::to_text(table)};

@@ -15,7 +15,7 @@ namespace pando::wire {
 
 struct TensorLimits {
   int64_t elements = int64_t{1} << 26;  // that are numbers
-  // That are bytes. An empty string takes three bytes of a body, and more than ten times as much in
+  // The most strings. An empty one takes three bytes of a body, and more than ten times as much in
   // memory.
   int64_t strings = int64_t{1} << 20;
   int rank = 8;  // of one value

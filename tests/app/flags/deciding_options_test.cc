@@ -106,8 +106,9 @@ TEST(DecidingOptions, ACheckpointRecordsThem) {
   EXPECT_EQ(differences({"--slices=1", "--weight-decay=0.5"}),
             (std::vector<std::string>{"weight-decay 0 0.5", "slices 2 1"}));
   state.notes[kOptionsNote] = "{slices: 2}";  // as if all others were newer than the checkpoint
-  EXPECT_EQ(differences({"--slices=2", "--weight-decay=0.5"}),
+  EXPECT_EQ(differences({"--slices=2", "--winograd=2", "--weight-decay=0.5"}),
             (std::vector<std::string>{"weight-decay 0 0.5"}));
+  EXPECT_EQ(differences({"--slices=2"}), (std::vector<std::string>{"winograd 2 4"}));
   state.notes = {{"model", "toy_model"}, {"precision", "16.16, stochastic rounding on"}};
   EXPECT_EQ(differences({"--slices=2", "--weight-decay=0.5"}),
             (std::vector<std::string>{"model toy_model mnist_cnn", "precision 16.16 32.32"}));

@@ -63,7 +63,8 @@ TEST_F(ExamplePictures, HaveTheBytesOfTheFiles) {
 TEST_F(ExamplePictures, AreOfClassesThatTheNetworkKnows) {
   facts.labels = {"3", "8"};
   const std::set<std::string> found = labels(12);
-  EXPECT_TRUE(found == (std::set<std::string>{"3", "8"}) || found.size() == 1u);
+  EXPECT_FALSE(found.empty());
+  for (const std::string& label : found) EXPECT_TRUE(label == "3" || label == "8") << label;
   facts.labels = {"cat"};
   EXPECT_TRUE(labels(12).empty());
 }
@@ -72,7 +73,7 @@ TEST_F(ExamplePictures, NeedTheData) {
   data.dataset_path = (folder.path / "nowhere").string();
   EXPECT_THROW(labels(3), Error);
   data.synthetic_data = SyntheticData::host;
-  EXPECT_SAYS(error_of<UsageError>([&] { labels(3); }), "--examples", "not on this machine");
+  EXPECT_SAYS(error_of<UsageError>([&] { labels(3); }), "--examples", "synthetic");
 }
 
 }  // namespace

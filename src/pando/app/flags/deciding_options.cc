@@ -2,6 +2,7 @@
 #include "pando/app/flags/deciding_options.h"
 
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace pando::app {
@@ -41,6 +42,18 @@ constexpr std::array<std::pair<const char*, const char*>, 8> kEarlierNotes = {
      {"l2_regularization", "l2-regularization"},
      {"label_smoothing", "label-smoothing"}}};
 
+// What runs computed with before an option existed, where that is not its default.
+constexpr std::array<std::pair<std::string_view, const char*>, 1> kEarlierValues = {
+    {{"winograd", "2"}}};
+
+// The value of an option that is newer than the checkpoint.
+ConfigValue earlier_value(const OptionTable& defaults, const std::string& option) {
+  for (const auto& [name, value] : kEarlierValues) {
+    if (name == option) return ConfigValue::scalar(value);
+  }
+  return defaults.find_exact(option)->show();
+}
+
 }  // namespace
 
 ConfigValue deciding_options(const TrainOptions& options) {
@@ -69,7 +82,7 @@ ConfigValue recorded_options(const TrainingState& state) {
 void compare_options(const TrainOptions& options, const TrainingState& state,
                      const std::function<void(const OptionDifference&)>& see) {
   const EffectiveOptions effective(options);
-  const TrainOptions standard;  // an option that is newer than the checkpoint had no other value
+  const TrainOptions standard;
   const EffectiveOptions defaults(standard);
   const ConfigValue recorded = recorded_options(state);
   const bool is_complete = state.notes.contains(kOptionsNote);
@@ -78,7 +91,7 @@ void compare_options(const TrainOptions& options, const TrainingState& state,
     const ConfigValue* found = recorded.find(option.name);
     if (found == nullptr && !is_complete) continue;
     const std::string before =
-        to_yaml(found == nullptr ? defaults.table.find_exact(option.name)->show() : *found);
+        to_yaml(found == nullptr ? earlier_value(defaults.table, option.name) : *found);
     const std::string now = to_yaml(option.show());
     if (before != now) see({option, before, now});
   }

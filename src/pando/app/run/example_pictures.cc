@@ -36,6 +36,9 @@ void put_new_classes_first(std::vector<SheetTile>& tiles) {
 
 std::vector<ExamplePicture> example_pictures(const DataFlags& data, const ModelFacts& facts,
                                              int64_t count) {
+  if (data.synthetic_data != SyntheticData::none) {
+    throw UsageError("--examples: synthetic data have no pictures; use --examples 0");
+  }
   const std::optional<std::string> path = find_dataset(data);
   if (!path) {
     throw UsageError("--examples: the files of ", data.dataset,

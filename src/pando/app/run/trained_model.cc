@@ -194,7 +194,8 @@ class WeightsSource {
   void take_dataset_path() {
     if (!state_ || is_given("dataset-path")) return;
     const auto note = state_->notes.find(kDatasetPathNote);
-    if (note != state_->notes.end()) flags_.data.dataset_path = note->second;
+    if (note == state_->notes.end() || !path_exists(note->second)) return;
+    flags_.data.dataset_path = note->second;
   }
 
   // Weights without a record, for a network in a file.

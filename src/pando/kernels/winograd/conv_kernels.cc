@@ -203,10 +203,10 @@ std::string why_no_filter_grad(const ir::Node& node) {
   return why_not(geometry, geometry.out, kFilterGradient);
 }
 
-std::string why_not_4(const ir::Node& node, std::string reason, bool input_grad = false) {
-  if (!reason.empty()) return reason;
-  const ConvGeometry geometry = conv_geometry(node);
-  return why_small_tiles_are_faster(geometry, input_grad ? geometry.in : geometry.out);
+// `reason` is why tiles of 2x2 are refused.
+std::string why_not_4(std::string reason, const ConvGeometry& geometry,
+                      const ConvGeometry::Extents& outputs) {
+  return reason.empty() ? why_small_tiles_are_faster(geometry, outputs) : reason;
 }
 
 using OfferFunction = KernelOffer (*)(const ir::Node&, int tile);
@@ -231,13 +231,18 @@ KernelOffer winograd_conv_filter_grad(const ir::Node& node) {
 }
 
 KernelOffer winograd4_conv(const ir::Node& node) {
-  return offer_unless(why_not_4(node, why_no_outputs(node)), offer_conv, node, 4);
+  const ConvGeometry geometry = conv_geometry(node);
+  return offer_unless(why_not_4(why_no_outputs(node), geometry, geometry.out), offer_conv, node, 4);
 }
 KernelOffer winograd4_conv_input_grad(const ir::Node& node) {
-  return offer_unless(why_not_4(node, why_no_input_grad(node), true), offer_input_grad, node, 4);
+  const ConvGeometry geometry = conv_geometry(node);
+  return offer_unless(why_not_4(why_no_input_grad(node), geometry, geometry.in), offer_input_grad,
+                      node, 4);
 }
 KernelOffer winograd4_conv_filter_grad(const ir::Node& node) {
-  return offer_unless(why_not_4(node, why_no_filter_grad(node)), offer_filter_grad, node, 4);
+  const ConvGeometry geometry = conv_geometry(node);
+  return offer_unless(why_not_4(why_no_filter_grad(node), geometry, geometry.out),
+                      offer_filter_grad, node, 4);
 }
 
 }  // namespace pando::kernels

@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kBlockBytes = 256 * 1024;
 
 // With fewer tiles, reading the filter again would cost too much; more so if the filter does not
-// stay in the second-level cache. 49 tiles are an image of 14x14 pixels.
+// stay in the second-level cache. 49 tiles are an image of 14x14 pixels, with tiles of 4x4 of
+// 28x28.
 constexpr int64_t kFewestTiles = 16;
 constexpr int64_t kFewestTilesOfLargeFilter = 49;
 constexpr int64_t kLargeFilterBytes = 1 << 20;

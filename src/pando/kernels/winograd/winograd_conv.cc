@@ -118,7 +118,8 @@ void WinogradConv::pack_forward(const float* filter, float* packed, Part part) c
 
 namespace {
 
-// Transforming and transposing one square at a time keeps it in the first-level cache.
+// Transforming and transposing one square at a time keeps it in the first-level cache, with tiles
+// of 4x4 (36 KiB) at least in the second.
 constexpr int64_t kSquare = 16;
 
 // Packs output channels [first, first + count) of the convolution, which are rows of the backward
