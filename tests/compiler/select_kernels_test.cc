@@ -104,6 +104,24 @@ TEST(SelectKernels, TilesOfWinogradHaveALimit) {
   EXPECT_EQ(std::ranges::count(none.refusals, "winograd4: not accepted by the options"), 1);
 }
 
+// A gradient that goes to the maximum of a window must not depend on the rounding of equal values.
+TEST(SelectKernels, TilesAreSmallBeforeMaxPoolingThatIsTrained) {
+  const auto choice_of = [&](const char* gradient) {
+    const std::string text = concat(R"(graph(x: f32[2,32,32,32] feed, k: f32[3,3,32,32] variable) {
+    y = conv(x, k) {padding="same"}
+    r = relu(y)
+    p, i = max_pool(r) {window=[2,2]}
+    )",
+                                    gradient, " }");
+    const CompileState state = assigned(text.c_str());
+    return state.kernels.at(state.graph.find_value("y")->producer()).candidate;
+  };
+  EXPECT_EQ(choice_of("return result p=p"), "winograd4");
+  EXPECT_EQ(choice_of(R"(d = max_pool_grad(p, i) {window=[2,2], input=[32,32]}
+    return result d=d)"),
+            "winograd");
+}
+
 TEST(SelectKernels, ScratchMemoryHasLimits) {
   const char* gradient = R"(graph(dy: f32[2,8,8,16] feed, x: f32[2,8,8,16] feed) {
     g = conv_filter_grad(x, dy) {padding="same", filter=[3,3]}

@@ -147,7 +147,8 @@ TEST_F(HttpLimits, AnswersLateHeadsOnce) {
   const std::string rest =
       concat("GET /echo HTTP/1.1\r\nHost: x\r\nX-Test: ", std::string(9000, 'x'),
              "\r\n\r\n");  // two reads
-  for (int i = 0; i < 4; ++i) {
+  int refused = 0;
+  for (int i = 0; i < 8 && refused == 0; ++i) {
     RawClient late(server.port());
     RawClient busy(server.port());
     late.send(rest.substr(0, 5));
@@ -159,9 +160,11 @@ TEST_F(HttpLimits, AnswersLateHeadsOnce) {
     const Answer first = late.receive();
     EXPECT_TRUE(first.status == 408 || first.status == 200) << first.head;
     if (first.status == 408) {
+      ++refused;
       EXPECT_EQ(late.receive().status, 0);
     }
   }
+  if (refused == 0) GTEST_SKIP() << "this machine was too fast or too slow for a late head";
 }
 
 TEST_F(HttpLimits, DropsSlowBodies) {

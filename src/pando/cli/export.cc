@@ -226,9 +226,11 @@ std::vector<app::ExamplePicture> examples_of(const app::TrainedModel& trained,
   }
   try {
     return app::example_pictures(*trained.data, facts, flags.examples);
+  } catch (const InternalError&) {
+    throw;
   } catch (const Error&) {
     if (is_asked) throw;
-    return {};
+    return {};  // the data are not here
   }
 }
 

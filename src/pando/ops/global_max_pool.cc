@@ -30,6 +30,7 @@ OpDef global_max_pool_op() {
   return {.name = "global_max_pool",
           .inputs = {{"x"}},
           .outputs = {"y", "index"},
+          .traits = {Trait::chooses},
           .infer =
               [](const ir::Node& node) {
                 require_dtype(node, 0, DType::f32);

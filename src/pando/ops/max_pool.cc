@@ -44,6 +44,7 @@ OpDef max_pool_op() {
           .inputs = {{"x"}},
           .outputs = {"y", "index"},
           .attributes = pool_attributes(),
+          .traits = {Trait::chooses},
           .infer = infer_max_pool,
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
             ir::Attributes attributes = node.attributes();

@@ -31,6 +31,7 @@ enum class Trait {
   takes_post_op,   // applies the post_op that its attribute `activation` names
   linear_filter,   // input 1 is a filter in which the result is linear, input 2 an optional bias;
                    // the last axis of both is that of the result
+  chooses,         // output 1 says which elements of input 0 were chosen; only these get gradients
 };
 
 // The kind of sums of products that an op computes. Options and statistics about them use it.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "pando/base/error.h"
@@ -21,6 +22,7 @@ class Chooser {
   explicit Chooser(CompileState& state) : state_(state) {}
 
   bool run() {
+    find_pooled();
     std::vector<ir::Node*> nodes;
     for (const auto& node : state_.graph.nodes()) nodes.push_back(node.get());
     for (ir::Node* node : nodes) {
@@ -37,8 +39,7 @@ class Chooser {
     for (const kernels::Candidate& candidate : candidates) {
       if (!kernels::is_for(candidate, *node)) continue;
       const bool last = &candidate == &candidates.back();
-      const bool allowed = kernels::allows(state_.options.winograd, candidate.name);
-      if (!allowed ||
+      if (!kernels::allows(tiles_of_winograd(*node), candidate.name) ||
           (!last && state_.options.accept && !state_.options.accept(*node, candidate))) {
         choice.refusals.push_back(candidate.name + ": not accepted by the options");
         continue;
@@ -63,6 +64,32 @@ class Chooser {
       throw InternalError(node->label(), ": no kernel accepts it: ", join(choice.refusals, "; "));
     }
     state_.kernels[node] = std::move(choice);
+  }
+
+  // Where a picture is even, all values under a window are equal, and the first one gets the
+  // gradient. Tiles of 4x4 round them differently: the last bit of the weights would decide.
+  WinogradTiles tiles_of_winograd(const ir::Node& node) const {
+    const WinogradTiles most = state_.options.winograd;
+    return pooled_.contains(&node) ? std::min(most, WinogradTiles::up_to_2) : most;
+  }
+
+  // Collects the nodes whose results max pooling reads, possibly after ops that keep their shape,
+  // if its gradient asks which element was the maximum.
+  void find_pooled() {
+    for (const auto& node : state_.graph.nodes()) {
+      if (ops::has_trait(*node, ops::Trait::chooses) &&
+          !state_.graph.users(node->output(1)).empty()) {
+        add_pooled(node->input(0));
+      }
+    }
+  }
+
+  void add_pooled(const ir::Value* value) {
+    if (value->is_input() || !pooled_.insert(value->producer()).second) return;
+    if (ops::definition(*value->producer()).products != ops::Products::none) return;
+    for (const ir::Value* input : value->producer()->inputs()) {
+      if (input->shape() == value->shape()) add_pooled(input);
+    }
   }
 
   // Erases rounded variables whose readers all take the packed variable instead.
@@ -124,6 +151,7 @@ class Chooser {
   }
 
   CompileState& state_;
+  std::unordered_set<const ir::Node*> pooled_;
   std::map<std::pair<const ir::Value*, std::string>, ir::Value*> packed_;
   bool changed_ = false;
 };

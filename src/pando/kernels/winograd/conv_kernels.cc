@@ -153,9 +153,7 @@ KernelOffer offer_conv(const ir::Node& node, int tile) {
   });
 }
 
-// Where a picture is even, all outputs of a window are equal. Tiles of 2x2 compute them equal, so
-// the first one gets the gradient; tiles of 4x4 round them differently, and the last bit of the
-// weights would decide which one wins.
+// Requires tiles of 2x2: they are the windows, and compute equal outputs where a picture is even.
 KernelOffer offer_conv_pool(const ir::Node& node, int tile) {
   if (pool_geometry(node).window != ConvGeometry::Extents{1, 2, 2}) {
     return refuse("the pooling window is not 2x2");
