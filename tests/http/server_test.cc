@@ -162,17 +162,21 @@ TEST_F(HttpServer, AcceptsOnAllSocketsAfterItWasOutOfFiles) {
   const testing_support::TempFolder folder;
   options.unix_socket = folder.path("socket");
   const Server server(options, routes);
-  const int next = ::dup(0);  // the lowest number that is free
-  ::close(next);
+  // Inherited files leave gaps between their numbers; filled up, only the last two numbers are free.
+  std::vector<int> filling(64);
+  for (int& file : filling) file = ::dup(0);
+  const int last = filling.back();
+  for (int i = 0; i < 2; ++i, filling.pop_back()) ::close(filling.back());
   rlimit usual = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
-  const rlimit scarce = {static_cast<rlim_t>(next) + 2, usual.rlim_max};
+  const rlimit scarce = {static_cast<rlim_t>(last) + 1, usual.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &scarce), 0);
   RawClient tcp(server.port());
   RawClient local(options.unix_socket);
   std::this_thread::sleep_for(300ms);  // several attempts to accept
   EXPECT_EQ(server.connections(), 0);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  for (const int file : filling) ::close(file);
   EXPECT_EQ(tcp.ask(get("/echo")).status, 200);
   EXPECT_EQ(local.ask(get("/echo")).status, 200);
 }
