@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <thread>
+#include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -162,9 +164,10 @@ TEST_F(HttpServer, AcceptsOnAllSocketsAfterItWasOutOfFiles) {
   const testing_support::TempFolder folder;
   options.unix_socket = folder.path("socket");
   const Server server(options, routes);
-  // Inherited files leave gaps between their numbers; filled up, only the last two numbers are free.
+  // Inherited files leave gaps between their numbers. These are filled, so that only the last two
+  // numbers are free.
   std::vector<int> filling(64);
-  for (int& file : filling) file = ::dup(0);
+  for (int& file : filling) file = ::open("/dev/null", O_RDONLY);
   const int last = filling.back();
   for (int i = 0; i < 2; ++i, filling.pop_back()) ::close(filling.back());
   rlimit usual = {};
