@@ -69,7 +69,9 @@ double tolerance_of(const VerificationOptions& options) {
   switch (options.precision.compute) {
     case DType::f16: return 0.2;
     case DType::bf16: return 0.5;
-    default: return 1e-3;
+    // Usual are 1e-6. A relu whose input is 0 up to rounding may open in one way to compile and not
+    // in another, which changes a few gradients by some thousandths.
+    default: return 5e-3;
   }
 }
 
