@@ -21,8 +21,11 @@ class Ticker {
       : thread_(start_thread(
             "pando-ticker", [this, period, tick = std::move(tick)](const std::stop_token& stop) {
               std::unique_lock lock(mutex_);
-              while (!wake_.wait_for(lock, stop, period, [&] { return stop.stop_requested(); }))
+              while (!wake_.wait_for(lock, stop, period, [&] { return stop.stop_requested(); })) {
+                // The standard library may return false although a stop has ended the wait.
+                if (stop.stop_requested()) return;
                 tick();
+              }
             })) {}
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
