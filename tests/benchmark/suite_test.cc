@@ -186,6 +186,14 @@ c_gen: {cmd: echo}
   EXPECT_TRUE(says_all(log("benchmark_results.xml"), {"tests=\"3\" failures=\"0\" skipped=\"2\""}));
 }
 
+TEST_F(SuiteTest, ARunThatMeasuresNothingFails) {
+  const Done none = run("a_gen: {cmd: echo, needs: ./no-such-program}");
+  EXPECT_EQ(none.code, app::kFailed);
+  EXPECT_TRUE(says_all(none.out, {"SKIPPED a_gen", "nothing was measured"}));
+  const Done some = run("a_gen: {cmd: echo, needs: ./no-such-program}\nb_gen: {cmd: echo}");
+  EXPECT_EQ(some.code, app::kDone) << some.out;
+}
+
 TEST_F(SuiteTest, ComparesWithEarlierResults) {
   const auto spec = [](int rate) {
     return concat("a_gen: {cmd: echo rate ", rate, ", data: {throughput: {regexp: 'rate (.*)'}}}");

@@ -202,8 +202,12 @@ class Suite {
       console_.say(Level::error, "stopped by a signal; the results until then are written");
       return app::kStopped;
     }
-    const bool failed = std::any_of(results_.begin(), results_.end(),
-                                    [](const VariantResult& one) { return one.has_failed(); });
+    const bool none_ran = std::ranges::all_of(
+        results_, [](const VariantResult& one) { return one.repetitions.empty(); });
+    if (none_ran) {
+      console_.say(Level::error, "nothing was measured: all variants were skipped, as said above");
+    }
+    const bool failed = none_ran || std::ranges::any_of(results_, &VariantResult::has_failed);
     return failed || got_worse ? app::kFailed : app::kDone;
   }
 
