@@ -165,6 +165,7 @@ TEST_F(ResumeRun, SumsOfAnyLossesAreThoseOfAnUnbrokenRun) {
 TEST_F(ResumeRun, ASignalSavesWhereItStopped) {
   EXPECT_EQ(run_training(six("whole")), kDone);
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
+    std::signal(signal, SIG_DFL);  // a shell in the background ignores SIGINT, which a run respects
     const std::string name = "run" + std::to_string(signal);
     TrainOptions endless = six(name);
     endless.num_epochs = 1000000;
