@@ -62,13 +62,16 @@ if(PANDO_SANITIZE MATCHES undefined)
   set_source_files_properties(${depthwise_windows} PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
 endif()
 
-# Vectorised in every build type. Without errno, which nobody reads, and traps, which nobody sets,
+# Vectorised in every build type without sanitizers. Without errno, which nobody reads, and traps, which nobody sets,
 # comparisons and square roots become vectors; all else of IEEE arithmetic stays. The compiler may
 # then compute what it throws away, and exceptions of that stay noted: fast/vector_math.h sees to
 # it that there are none (runtime/machine/fp_exceptions.h reads them). Vectors of eight are passed by
 # inlining only, so the note about their calling convention says nothing. clang does without GCC's
 # pragma about the dependences of loops.
 target_compile_options(pando_kernels_fast PRIVATE -O3 -fno-math-errno -fno-trapping-math)
+if(PANDO_SANITIZE)
+  target_compile_options(pando_kernels_fast PRIVATE ${PANDO_HOT_OPTIONS})
+endif()
 # A library, because its options come after those of pando_warnings, which would win otherwise.
 add_library(pando_fast_warnings INTERFACE)
 target_compile_options(pando_fast_warnings INTERFACE -Wno-psabi -Wno-unknown-pragmas)
