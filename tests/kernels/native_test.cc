@@ -40,7 +40,7 @@ Offer every_shape(const std::string& op) {
 }
 
 Candidate native_candidate(const std::string& op) {
-  return {"native", every_shape(op), [](const ir::Node&) { return std::string(); }};
+  return {"native", every_shape(op), [](const ir::Node&, WinogradTiles) { return std::string(); }};
 }
 
 KernelOffer offer_native(const BoundCase& bound) {
@@ -267,23 +267,61 @@ TEST_F(Native, SamplesDoNotDependOnTheirNeighbours) {
   }
 }
 
+// Why the candidate refuses a node with operands of bf16 if the options allow such tiles of
+// Winograd.
+std::string native_refusal(const KernelCase& kernel_case, WinogradTiles most) {
+  const BoundCase bound = BoundCase(kernel_case).lowered(DType::bf16);
+  for (const Candidate& candidate : kernels::candidates(kernel_case.op)) {
+    if (candidate.name != "native") continue;
+    return kernels::offer_kernel(candidate, bound.node(), most).refusal;
+  }
+  return "no such candidate";
+}
+
+KernelCase conv_3x3(const std::string& op, int64_t size, int64_t channels) {
+  const ir::TensorType x = f32({2, size, size, channels});
+  KernelCase result{.op = op,
+                    .inputs = {x, f32({3, 3, channels, channels})},
+                    .attributes = {{"padding", std::string("same")}}};
+  if (op == "conv_filter_grad") {
+    result.inputs[1] = x;
+    result.attributes.set("filter", ir::Ints{3, 3});
+  }
+  if (op == "conv_input_grad") result.attributes.set("input", ir::Ints{size, size});
+  return result;
+}
+
 TEST_F(Native, FilterGradientsOfFewProductsAreLeftToOthers) {
-  const auto refusal = [](const KernelCase& kernel_case) {
-    return BoundCase(kernel_case).lowered(DType::bf16).offer("native").refusal;
-  };
   const auto dense = [](int64_t batch) {
     return KernelCase{.op = "dense_filter_grad", .inputs = {f32({batch, 64}), f32({batch, 16})}};
   };
-  EXPECT_NE(refusal(dense(16)).find("64 rows"), std::string::npos);
-  EXPECT_EQ(refusal(dense(64)), "");
-  const auto conv_3x3 = [](int64_t size) {
-    const ir::TensorType x = f32({2, size, size, 64});
-    return KernelCase{.op = "conv_filter_grad",
-                      .inputs = {x, x},
-                      .attributes = {{"padding", std::string("same")}, {"filter", ir::Ints{3, 3}}}};
-  };
-  EXPECT_NE(refusal(conv_3x3(8)).find("Winograd"), std::string::npos);
-  EXPECT_EQ(refusal(conv_3x3(16)), "");
+  EXPECT_NE(native_refusal(dense(16), WinogradTiles::up_to_4).find("64 rows"), std::string::npos);
+  EXPECT_EQ(native_refusal(dense(64), WinogradTiles::up_to_4), "");
+  const KernelCase short_rows = conv_3x3("conv_filter_grad", 8, 64);
+  EXPECT_NE(native_refusal(short_rows, WinogradTiles::up_to_2).find("rows shorter"),
+            std::string::npos);
+  EXPECT_EQ(native_refusal(conv_3x3("conv_filter_grad", 16, 64), WinogradTiles::up_to_2), "");
+}
+
+TEST_F(Native, YieldsToTilesOf4x4) {
+  for (const char* op : {"conv", "conv_input_grad", "conv_filter_grad"}) {
+    const KernelCase saves = conv_3x3(op, 16, 64);
+    EXPECT_NE(native_refusal(saves, WinogradTiles::up_to_4).find("4x4"), std::string::npos) << op;
+    EXPECT_EQ(native_refusal(saves, WinogradTiles::up_to_2), "") << op;
+    // 14x14 outputs fill their tiles badly.
+    EXPECT_EQ(native_refusal(conv_3x3(op, 14, 64), WinogradTiles::up_to_4), "") << op;
+  }
+  // Transforming few channels costs much.
+  EXPECT_EQ(native_refusal(conv_3x3("conv", 32, 16), WinogradTiles::up_to_4), "");
+  EXPECT_EQ(native_refusal(conv_3x3("conv_input_grad", 32, 16), WinogradTiles::up_to_4), "");
+}
+
+TEST_F(Native, YieldsToNoTilesThatTheOptionsForbid) {
+  for (const int64_t size : {8, 16, 32}) {
+    for (const char* op : {"conv", "conv_input_grad", "conv_filter_grad"}) {
+      EXPECT_EQ(native_refusal(conv_3x3(op, size, 64), WinogradTiles::off), "") << op << size;
+    }
+  }
 }
 
 TEST_F(Native, HalfPartialsAreLeftToOthers) {

@@ -14,6 +14,7 @@ const CpuFeatures& cpu_features() {
     found.avx512 =
         __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
         __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+    found.avx512_bf16 = found.avx512 && __builtin_cpu_supports("avx512bf16") != 0;
 #endif
     return found;
   }();

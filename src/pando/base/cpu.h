@@ -9,8 +9,9 @@ namespace pando {
 // The instruction sets that we have code for.
 struct CpuFeatures {
   bool sse42 = false;
-  bool avx2 = false;    // with FMA and F16C, which every processor with AVX2 has
-  bool avx512 = false;  // F, VL, BW and DQ
+  bool avx2 = false;         // with FMA and F16C, which every processor with AVX2 has
+  bool avx512 = false;       // F, VL, BW and DQ
+  bool avx512_bf16 = false;  // products of bf16 numbers
 };
 
 const CpuFeatures& cpu_features();

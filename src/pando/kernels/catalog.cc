@@ -3,6 +3,7 @@
 #include <map>
 
 #include "pando/base/error.h"
+#include "pando/kernels/direct/bf16_conv_pool.h"
 #include "pando/kernels/direct/conv_kernels.h"
 #include "pando/kernels/direct/dense_kernels.h"
 #include "pando/kernels/fast/fast.h"
@@ -20,12 +21,15 @@ const std::vector<Candidate>& candidates(std::string_view op) {
       {"add", {{"fast", fast_add}, {"reference", reference_add}}},
       {"avg_pool", {{"fast", fast_avg_pool}, {"reference", reference_avg_pool}}},
       {"avg_pool_grad", {{"fast", fast_avg_pool_grad}, {"reference", reference_avg_pool_grad}}},
-      {"batch_moments", {{"fast", fast_batch_moments}, {"reference", reference_batch_moments}}},
-      {"batch_norm", {{"fast", fast_batch_norm}, {"reference", reference_batch_norm}}},
+      {"batch_moments",
+       {{"fast", fast_batch_moments, nullptr, true}, {"reference", reference_batch_moments}}},
+      {"batch_norm",
+       {{"fast", fast_batch_norm, nullptr, true}, {"reference", reference_batch_norm}}},
       {"batch_norm_input_grad",
-       {{"fast", fast_batch_norm_input_grad}, {"reference", reference_batch_norm_input_grad}}},
+       {{"fast", fast_batch_norm_input_grad, nullptr, true},
+        {"reference", reference_batch_norm_input_grad}}},
       {"batch_norm_sums",
-       {{"fast", fast_batch_norm_sums}, {"reference", reference_batch_norm_sums}}},
+       {{"fast", fast_batch_norm_sums, nullptr, true}, {"reference", reference_batch_norm_sums}}},
       {"binary_cross_entropy",
        {{"fast", fast_binary_cross_entropy}, {"reference", reference_binary_cross_entropy}}},
       {"binary_cross_entropy_grad",
@@ -72,7 +76,8 @@ const std::vector<Candidate>& candidates(std::string_view op) {
         {"onednn", onednn_conv_transpose},
         {"reference", reference_conv_input_grad}}},
       {"conv_pool",
-       {{"winograd", winograd_conv_pool},
+       {{"native", bf16_conv_pool, why_not_bf16_conv_pool, true},
+        {"winograd", winograd_conv_pool},
         {"direct", direct_conv_pool},
         {"reference", reference_conv_pool}}},
       {"conv_pool_input_grad",
@@ -179,10 +184,10 @@ const std::vector<Candidate>& candidates(std::string_view op) {
       {"reduce_mean", {{"fast", fast_reduce_mean}, {"reference", reference_reduce_mean}}},
       {"reduce_min", {{"fast", fast_reduce_min}, {"reference", reference_reduce_min}}},
       {"reduce_sum", {{"fast", fast_reduce_sum}, {"reference", reference_reduce_sum}}},
-      {"relu", {{"fast", fast_relu}, {"reference", reference_relu}}},
+      {"relu", {{"fast", fast_relu, nullptr, true}, {"reference", reference_relu}}},
       {"relu6", {{"fast", fast_relu6}, {"reference", reference_relu6}}},
       {"relu6_grad", {{"fast", fast_relu6_grad}, {"reference", reference_relu6_grad}}},
-      {"relu_grad", {{"fast", fast_relu_grad}, {"reference", reference_relu_grad}}},
+      {"relu_grad", {{"fast", fast_relu_grad, nullptr, true}, {"reference", reference_relu_grad}}},
       {"reshape", {{"reference", reference_view}}},
       {"resize", {{"fast", fast_resize}, {"reference", reference_resize}}},
       {"resize_grad", {{"fast", fast_resize_grad}, {"reference", reference_resize_grad}}},
@@ -227,11 +232,14 @@ bool is_for(const Candidate& candidate, const ir::Node& node) {
   return !candidate.native() || half::has_half_operands(node);
 }
 
-KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node) {
+KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node, WinogradTiles most) {
   if (!is_for(candidate, node)) return refuse("no operand is stored in 16 bits");
   const bool converts = node.op() == "cast" || node.op() == "round_variable";
   if (converts || !half::has_half_operands(node)) return candidate.offer(node);
-  return half::offer_tiled(candidate, node);
+  if (std::string why = half::why_not_native(candidate, node, most); !why.empty()) {
+    return refuse(std::move(why));
+  }
+  return candidate.takes_halves ? candidate.offer(node) : half::offer_tiled(candidate, node);
 }
 
 }  // namespace pando::kernels

@@ -12,6 +12,7 @@
 
 #include "pando/ir/graph.h"
 #include "pando/kernels/part.h"
+#include "pando/kernels/winograd_tiles.h"
 
 namespace pando::kernels {
 
@@ -85,8 +86,12 @@ struct Candidate {
   std::string name;  // "native", "winograd4", "winograd", "direct", "fast", "onednn", "reference"
   KernelOffer (*offer)(const ir::Node& node);
   // Only set for a native candidate, which multiplies 16-bit numbers as they are and takes no other
-  // nodes. Returns why it should not be chosen for a node; empty if it should.
-  std::string (*why_not_native)(const ir::Node& node) = nullptr;
+  // nodes. Returns why it should not be chosen for a node; empty if it should. Other candidates may
+  // be faster, Winograd's only with the tiles that the options allow.
+  std::string (*why_not_native)(const ir::Node& node, WinogradTiles most) = nullptr;
+  // Whether its kernels read 16-bit operands themselves and round their results. Otherwise such
+  // nodes are computed in tiles.
+  bool takes_halves = false;
   bool native() const { return why_not_native != nullptr; }
 };
 
@@ -98,7 +103,9 @@ bool is_for(const Candidate& candidate, const ir::Node& node);
 const std::vector<Candidate>& candidates(std::string_view op);
 
 // What a candidate offers for a node. If the node has 16-bit operands, the offer is a kernel that
-// works in tiles, which are converted to f32 unless the candidate is native.
-KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node);
+// works in tiles, which are converted to f32 unless the candidate is native, or the candidate's own
+// if it takes halves. `most` is what the options allow Winograd's candidates.
+KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node,
+                         WinogradTiles most = WinogradTiles::up_to_4);
 
 }  // namespace pando::kernels

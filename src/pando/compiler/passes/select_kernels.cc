@@ -44,7 +44,8 @@ class Chooser {
         choice.refusals.push_back(candidate.name + ": not accepted by the options");
         continue;
       }
-      kernels::KernelOffer offer = kernels::offer_kernel(candidate, *node);
+      kernels::KernelOffer offer =
+          kernels::offer_kernel(candidate, *node, tiles_of_winograd(*node));
       if (offer.kernel == nullptr) {
         choice.refusals.push_back(candidate.name + ": " + offer.refusal);
         continue;

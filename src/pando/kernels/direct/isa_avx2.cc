@@ -21,6 +21,7 @@ inline void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
 inline Vec broadcast(const float* p) { return _mm256_broadcast_ss(p); }
 inline Vec greater(Vec a, Vec b) { return _mm256_max_ps(a, b); }
 inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+inline Vec add_product(Vec x, Vec w, Vec sum) { return multiply_add(x, w, sum); }
 
 inline __m256i lane_mask(int64_t lanes) {
   static const int32_t kOnes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};

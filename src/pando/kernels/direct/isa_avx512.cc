@@ -21,6 +21,7 @@ inline void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
 inline Vec broadcast(const float* p) { return _mm512_set1_ps(*p); }
 inline Vec greater(Vec a, Vec b) { return _mm512_max_ps(a, b); }
 inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+inline Vec add_product(Vec x, Vec w, Vec sum) { return multiply_add(x, w, sum); }
 
 inline __mmask16 lane_mask(int64_t lanes) {
   return static_cast<__mmask16>((1u << static_cast<unsigned>(lanes)) - 1u);

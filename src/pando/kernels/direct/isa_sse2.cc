@@ -21,6 +21,7 @@ inline void store(float* p, Vec v) { _mm_storeu_ps(p, v); }
 inline Vec broadcast(const float* p) { return _mm_set1_ps(*p); }
 inline Vec greater(Vec a, Vec b) { return _mm_max_ps(a, b); }
 inline Vec multiply_add(Vec a, Vec b, Vec c) { return a * b + c; }
+inline Vec add_product(Vec x, Vec w, Vec sum) { return multiply_add(x, w, sum); }
 
 inline Vec load_part(const float* p, int64_t lanes) {
   Vec v = {};

@@ -1,6 +1,7 @@
 # The direct convolution and dense layer, part of the module `kernels`.
 target_sources(pando_kernels PRIVATE
   direct/backward_kernel.cc
+  direct/bf16_conv_pool.cc
   direct/dense_kernels.cc
   direct/direct_conv.cc
   direct/direct_dense.cc
@@ -8,6 +9,7 @@ target_sources(pando_kernels PRIVATE
   direct/gather_plan.cc
   direct/isa_avx2.cc
   direct/isa_avx512.cc
+  direct/isa_avx512_bf16.cc
   direct/isa_select.cc
   direct/isa_sse2.cc
   direct/pack.cc
@@ -24,3 +26,5 @@ set_source_files_properties(direct/isa_avx2.cc PROPERTIES COMPILE_OPTIONS "-O3;-
 set(avx512_options -O3 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma
                    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 set_source_files_properties(direct/isa_avx512.cc PROPERTIES COMPILE_OPTIONS "${avx512_options}")
+set_source_files_properties(direct/isa_avx512_bf16.cc PROPERTIES
+                            COMPILE_OPTIONS "${avx512_options};-mavx512bf16")

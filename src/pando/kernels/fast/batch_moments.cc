@@ -13,13 +13,32 @@ using fast::ChannelScratch;
 using fast::PixelRows;
 using fast::Range;
 
-void run_moments(const PixelRows& rows, ChannelRow row, const KernelArgs& args,
-                 const StepArgs& step) {
-  ChannelScratch scratch(row, args.scratch);
+// Behind the scratch memory of the sums is room for a block that is widened.
+struct MomentsPlan {
+  explicit MomentsPlan(const ir::Node& node)
+      : rows(node.input(0)->shape()),
+        row(fast::channel_row(rows.channels)),
+        dtype(node.input(0)->type().dtype) {}
+  size_t buffer_at() const { return (ChannelScratch::bytes(row) + 63) / 64 * 64; }
+  size_t scratch_bytes() const {
+    if (!half::is_half(dtype)) return ChannelScratch::bytes(row);
+    return buffer_at() + static_cast<size_t>(fast::block_elements(row)) * sizeof(float);
+  }
+
+  PixelRows rows;
+  ChannelRow row;
+  DType dtype;
+};
+
+void run_moments(const MomentsPlan& plan, const KernelArgs& args, const StepArgs& step) {
+  const PixelRows& rows = plan.rows;
+  ChannelScratch scratch(plan.row, args.scratch);
   Range pixels = rows.pixel_share(step.part);
   const int64_t last = step.valid * rows.pixels;
   pixels = {std::min(pixels.begin, last), std::min(pixels.end, last)};
-  fast::sum_moments(args.in(0) + pixels.begin * rows.channels, pixels.size(), row, scratch);
+  const fast::Elements x(plan.dtype, args.inputs[0],
+                         reinterpret_cast<float*>(args.scratch + plan.buffer_at()));
+  fast::sum_moments(x.from(pixels.begin * rows.channels), pixels.size(), plan.row, scratch);
   float* out = args.out();
   for (int64_t c = 0; c < rows.channels; ++c) {
     out[c] = static_cast<float>(scratch.first[c]);
@@ -52,12 +71,12 @@ void combine_channel(const KernelArgs& args, int64_t channels, int64_t c) {
 }  // namespace
 
 KernelOffer fast_batch_moments(const ir::Node& node) {
-  const PixelRows rows(node.input(0)->shape());
-  const ChannelRow row = fast::channel_row(rows.channels);
+  const MomentsPlan plan(node);
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
-    run_moments(rows, row, args, step);
+    run_moments(plan, args, step);
   };
-  return offer_function("fast", run, {.splits = true, .scratch_bytes = ChannelScratch::bytes(row)});
+  return offer_function(fast::fast_name(node), run,
+                        {.splits = true, .scratch_bytes = plan.scratch_bytes()});
 }
 
 KernelOffer fast_combine_moments(const ir::Node& node) {

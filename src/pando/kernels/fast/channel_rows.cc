@@ -14,12 +14,6 @@ namespace {
 constexpr int64_t kRowFloats = 16;
 constexpr int64_t kRowBlock = 8192;  // elements that fit into the first-level cache
 
-// Blocks are whole rows, so that every block begins at the first channel.
-int64_t block_elements(ChannelRow row) {
-  const int64_t length = row.length();
-  return std::max(kRowBlock / length, int64_t{16}) * length;
-}
-
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 PANDO_MULTIVERSION void sum_values(const float* __restrict x, int64_t count, int64_t length,
@@ -264,6 +258,12 @@ ChannelRow channel_row(int64_t channels) {
   return row;
 }
 
+// Blocks are whole rows, so that every block begins at the first channel.
+int64_t block_elements(ChannelRow row) {
+  const int64_t length = row.length();
+  return std::max(kRowBlock / length, int64_t{16}) * length;
+}
+
 void repeat_channels(ChannelRow row, float* numbers) {
   for (int64_t i = row.channels; i < row.length(); ++i) numbers[i] = numbers[i - row.channels];
 }
@@ -317,16 +317,17 @@ void clear_totals(ChannelRow row, ChannelScratch& scratch) {
   std::fill_n(scratch.second, row.channels, 0.0);
 }
 
-void sum_moments(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& scratch) {
+void sum_moments(const Elements& x, int64_t pixels, ChannelRow row, ChannelScratch& scratch) {
   clear_totals(row, scratch);
   const int64_t count = pixels * row.channels;
   const int64_t step = block_elements(row);
   double before = 0;  // pixels of the blocks before this one
   for (int64_t base = 0; base < count; base += step) {
     const int64_t elements = std::min(step, count - base);
-    if (base == 0) center_on_block(x, elements, row, scratch);
+    const float* block = x.block(base, elements);
+    if (base == 0) center_on_block(block, elements, row, scratch);
     repeat_channels(row, scratch.center);
-    sum_deviations(x + base, elements, row.length(),
+    sum_deviations(block, elements, row.length(),
                    {scratch.center, scratch.rows[0], scratch.rows[1]});
     const double size = static_cast<double>(elements / row.channels);
     merge_block(row, scratch, before, size);
@@ -345,14 +346,15 @@ void add_values(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& 
   }
 }
 
-void add_products(const GradientData& data, int64_t pixels, ChannelRow row, ChannelScratch& scratch,
-                  const MaskRows& mask) {
+void add_products(const GradientElements& data, int64_t pixels, ChannelRow row,
+                  ChannelScratch& scratch, const MaskRows& mask) {
   const int64_t count = pixels * row.channels;
   const int64_t step = block_elements(row);
   const BlockSums sums{scratch.center, scratch.rows[0], scratch.rows[1], mask};
   for (int64_t base = 0; base < count; base += step) {
     const int64_t elements = std::min(step, count - base);
-    const GradientData block{.dy = data.dy + base, .x = data.x + base};
+    const GradientData block{.dy = data.dy.block(base, elements),
+                             .x = data.x.block(base, elements)};
     if (mask.scale != nullptr) {
       sum_masked_products(block, elements, row.length(), sums);
     } else {

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "pando/kernels/activation.h"
+#include "pando/kernels/fast/halves.h"
 
 namespace pando::kernels::fast {
 
@@ -19,6 +20,9 @@ struct ChannelRow {
 };
 
 ChannelRow channel_row(int64_t channels);
+
+// The elements that the sums below read at a time.
+int64_t block_elements(ChannelRow row);
 
 // Repeats the first `channels` numbers of a row over the rest of the row.
 void repeat_channels(ChannelRow row, float* numbers);
@@ -72,7 +76,7 @@ struct ChannelScratch {
 // it. Works block by block while a block is in cache. Each block is summed relative to the mean of
 // the blocks before it, which keeps precision however far the mean is from zero. Without pixels
 // both results are 0.
-void sum_moments(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& scratch);
+void sum_moments(const Elements& x, int64_t pixels, ChannelRow row, ChannelScratch& scratch);
 
 // Sets the totals to 0 before add_values and add_products.
 void clear_totals(ChannelRow row, ChannelScratch& scratch);
@@ -82,7 +86,11 @@ void add_values(const float* x, int64_t pixels, ChannelRow row, ChannelScratch& 
 
 // Adds the sums over pixels of the masked dy and of its products with (x - center) to the totals.
 // The caller fills scratch.center.
-void add_products(const GradientData& data, int64_t pixels, ChannelRow row, ChannelScratch& scratch,
-                  const MaskRows& mask = {});
+struct GradientElements {
+  Elements dy;
+  Elements x;
+};
+void add_products(const GradientElements& data, int64_t pixels, ChannelRow row,
+                  ChannelScratch& scratch, const MaskRows& mask = {});
 
 }  // namespace pando::kernels::fast

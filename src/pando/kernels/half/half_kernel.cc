@@ -299,12 +299,6 @@ int64_t tile_units(const ir::Node& node, const Cut& cut) {
   return (cut.units + tiles - 1) / tiles;
 }
 
-std::string why_not_native(const Candidate& candidate, const ir::Node& node) {
-  if (!candidate.native()) return "";
-  if (has_partials(node)) return "computes partial sums in f32; the node needs them in 16 bits";
-  return candidate.why_not_native(node);
-}
-
 bool same_layouts(const std::vector<Packing>& a, const std::vector<Packing>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Packing& x, const Packing& y) {
     return x.input == y.input && x.layout == y.layout;
@@ -319,8 +313,13 @@ bool has_half_operands(const ir::Node& node) {
          std::any_of(node.outputs().begin(), node.outputs().end(), half);
 }
 
+std::string why_not_native(const Candidate& candidate, const ir::Node& node, WinogradTiles most) {
+  if (!candidate.native()) return "";
+  if (has_partials(node)) return "computes partial sums in f32; the node needs them in 16 bits";
+  return candidate.why_not_native(node, most);
+}
+
 KernelOffer offer_tiled(const Candidate& candidate, const ir::Node& node) {
-  if (std::string why = why_not_native(candidate, node); !why.empty()) return refuse(why);
   Cut cut = cut_of(node, candidate.native());
   const bool sums = cut.outputs[0] != Share::rows;
   const auto offer_tile = [&](int64_t units) {

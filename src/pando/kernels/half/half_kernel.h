@@ -13,6 +13,10 @@ namespace pando::kernels::half {
 // Whether an input or output is stored in 16 bits.
 bool has_half_operands(const ir::Node& node);
 
+// Why a native candidate should not be chosen for a node with half operands; empty if it should, or
+// if the candidate is not native.
+std::string why_not_native(const Candidate& candidate, const ir::Node& node, WinogradTiles most);
+
 // The candidate's kernel for a node with half operands.
 KernelOffer offer_tiled(const Candidate& candidate, const ir::Node& node);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/onednn/native.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "pando/base/strings.h"
@@ -13,20 +14,39 @@ namespace pando::kernels {
 namespace {
 
 // Measured on a Zen 4 core with bf16: the time of the best candidate in f32 tiles divided by the
-// time of the native candidate. Above 1, native is faster. The row of Winograd is of tiles of 2x2
-// outputs; those of 4x4 came later.
-//                                       forward       input gradient  filter gradient
-//   3x3, 16 .. 256 channels (Winograd)  1.16 .. 1.4   1.13 .. 1.4     1.0 .. 1.5; 8x8 outputs 0.85
-//   3x3 with stride 2, 512 channels     1.8 .. 2.5    1.9 .. 2.0      1.4 .. 1.8
-//   1x1                                 1.9 .. 2.3    1.85 .. 2.5     1.85 .. 1.9; 49 rows 0.86
-//   3 channels                          1.1 .. 1.4    1.9 .. 2.8      1.6 .. 1.8
-//   dense, batch 16 and 32              1.2 .. 3.2    1.0 .. 1.7      0.5 .. 1.1
-// The rule: native yields only for filter and weight gradients, where Winograd handles short rows
-// and where an element of the gradient is the sum of few products.
+// time of the native candidate. Above 1, native is faster.
+//                                          forward       input gradient  filter gradient
+//   3x3 against Winograd's tiles of 4x4:
+//     16 -> 16 channels, 32x32 outputs      1.14          1.29            0.87
+//     32 .. 128 channels, 8x8 .. 56x56      0.70 .. 0.96  0.68 .. 1.0     0.71 .. 0.88
+//     256 -> 256 channels, 14x14            0.99          0.95            1.22
+//   3x3 against tiles of 2x2:
+//     16 .. 256 channels                    1.1 .. 1.5    1.1 .. 1.7      1.0 .. 1.3; 8x8 0.92
+//   3x3 with stride 2, 512 channels         1.9 .. 2.1    1.7 .. 2.0      1.5 .. 1.8
+//   1x1                                     1.6 .. 2.0    1.8 .. 2.1      1.6 .. 1.8
+//   3 channels                              1.1 .. 1.5    1.9 .. 2.0      1.4 .. 1.9
+//   dense, batch 16 and 32                  1.9 .. 2.4    1.0 .. 1.6      0.5 .. 1.2
+// The rule: native yields to tiles of 4x4 that save enough multiplications, in forward and input
+// gradients only from 32 channels on; to tiles of 2x2 only for filter gradients of short rows; and
+// for gradients whose elements are sums of few products.
+constexpr double kSavedBy4 = 3.0;
+constexpr int64_t kChannelsFor4 = 32;
+constexpr int64_t kLargestFor4 = 256 * 256;  // channels of a filter; larger ones are not measured
 constexpr int64_t kFewestRows = 64;
 constexpr int64_t kShortestRow = 14;
 
-std::string why_others_are_faster(const ir::Node& node) {
+std::string why_winograd4_is_faster(const ir::Node& node, WinogradTiles most, int64_t channels) {
+  if (most != WinogradTiles::up_to_4 || node.op().starts_with("dense")) return "";
+  const ConvGeometry g = conv_geometry(node);
+  if (std::min(g.in_channels, g.out_channels) < channels) return "";
+  if (g.in_channels * g.out_channels > kLargestFor4) return "";
+  const double saved = saved_by_winograd4(node);
+  if (saved < kSavedBy4) return "";
+  return concat("Winograd's tiles of 4x4 are faster: they save a factor of ", saved,
+                " in multiplications, it takes ", kSavedBy4);
+}
+
+std::string why_others_are_faster(const ir::Node& node, WinogradTiles most) {
   const Shape& y = node.input(1)->shape();
   const bool dense = node.op() == "dense_filter_grad";
   const int64_t rows = dense ? y.front() : y.elements() / y.back();
@@ -35,8 +55,10 @@ std::string why_others_are_faster(const ir::Node& node) {
   if (one_tap && rows < kFewestRows) {
     return concat("other candidates are faster below ", kFewestRows, " rows; this node has ", rows);
   }
-  if (dense || y[y.rank() - 2] >= kShortestRow) return "";
-  if (winograd_conv_filter_grad(node).kernel == nullptr) return "";
+  if (dense || most == WinogradTiles::off) return "";
+  if (std::string why = why_winograd4_is_faster(node, most, 0); !why.empty()) return why;
+  if (y[y.rank() - 2] >= kShortestRow || winograd_conv_filter_grad(node).kernel == nullptr)
+    return "";
   return concat("Winograd is faster for output rows shorter than ", kShortestRow);
 }
 
@@ -56,13 +78,14 @@ std::string why_not_native(DType dtype) {
   return "";
 }
 
-std::string why_not_native_product(const ir::Node& node) {
-  return why_not_native(node.input(0)->type().dtype);
+std::string why_not_native_product(const ir::Node& node, WinogradTiles most) {
+  std::string reason = why_not_native(node.input(0)->type().dtype);
+  return reason.empty() ? why_winograd4_is_faster(node, most, kChannelsFor4) : reason;
 }
 
-std::string why_not_native_filter_grad(const ir::Node& node) {
-  std::string reason = why_not_native_product(node);
-  return reason.empty() ? why_others_are_faster(node) : reason;
+std::string why_not_native_filter_grad(const ir::Node& node, WinogradTiles most) {
+  std::string reason = why_not_native(node.input(0)->type().dtype);
+  return reason.empty() ? why_others_are_faster(node, most) : reason;
 }
 
 }  // namespace pando::kernels

@@ -9,6 +9,7 @@
 #include "pando/kernels/function_kernel.h"
 #include "pando/kernels/node_activation.h"
 #include "pando/kernels/winograd/winograd_conv.h"
+#include "pando/ops/conv_operands.h"
 
 namespace pando::kernels {
 namespace {
@@ -241,6 +242,15 @@ KernelOffer winograd4_conv_filter_grad(const ir::Node& node) {
   const ConvGeometry geometry = conv_geometry(node);
   return offer_unless(why_not_4(why_no_filter_grad(node), geometry, geometry.out),
                       offer_filter_grad, node, 4);
+}
+
+double saved_by_winograd4(const ir::Node& node) {
+  const ConvGeometry geometry = conv_geometry(node);
+  const ops::ConvOperands operands = ops::conv_operands(node);
+  const ConvGeometry::Extents& outputs = operands.input_grad ? geometry.in : geometry.out;
+  const HugeFilter& least = operands.filter_grad ? kFilterGradient : kPackedFilter;
+  const std::string reason = why_not_4(why_not(geometry, outputs, least), geometry, outputs);
+  return reason.empty() ? saved_products(geometry, outputs, 4) : 0;
 }
 
 }  // namespace pando::kernels

@@ -15,4 +15,8 @@ KernelOffer winograd4_conv(const ir::Node& node);
 KernelOffer winograd4_conv_input_grad(const ir::Node& node);
 KernelOffer winograd4_conv_filter_grad(const ir::Node& node);
 
+// How many times fewer multiplications than a direct sum the candidate `winograd4` needs for a
+// convolution or one of its gradients; 0 if it refuses the node.
+double saved_by_winograd4(const ir::Node& node);
+
 }  // namespace pando::kernels

@@ -1,0 +1,73 @@
+// The direct convolution's inner loops for pairs of bf16 numbers: 16 lanes, 32 registers.
+// SPDX-License-Identifier: MIT
+#include <utility>
+
+#include <immintrin.h>
+#include <stddef.h>
+
+#include "pando/kernels/direct/pair_kernels.h"
+
+namespace pando::kernels::direct {
+namespace {
+
+using Vec = __m512;
+typedef int32_t IntVec __attribute__((vector_size(64)));
+constexpr int kLanes = 16;
+constexpr int kPreferredPanel = 2;
+constexpr int kTileRows[kMaxVectors] = {12, 12, 8};
+
+inline Vec load(const float* p) { return _mm512_loadu_ps(p); }
+inline void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
+inline Vec broadcast(const float* p) { return _mm512_set1_ps(*p); }
+inline Vec greater(Vec a, Vec b) { return _mm512_max_ps(a, b); }
+inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+inline Vec add_product(Vec x, Vec w, Vec sum) {
+  return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(w));
+}
+
+inline __mmask16 lane_mask(int64_t lanes) {
+  return static_cast<__mmask16>((1u << static_cast<unsigned>(lanes)) - 1u);
+}
+inline Vec load_part(const float* p, int64_t lanes) {
+  return _mm512_maskz_loadu_ps(lane_mask(lanes), p);
+}
+inline void store_part(float* p, Vec v, int64_t lanes) {
+  _mm512_mask_storeu_ps(p, lane_mask(lanes), v);
+}
+inline void store_bytes(uint8_t* p, IntVec v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                   _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(v)));
+}
+
+#include "pando/kernels/direct/isa_body.inc"
+
+void make_pairs(const uint16_t* even, const uint16_t* odd, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const __mmask16 mask = lane_mask(count - i < kLanes ? count - i : kLanes);
+    const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, even + i));
+    const __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, odd + i));
+    _mm512_storeu_si512(to + i, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+  }
+}
+
+}  // namespace
+
+const PairKernels& avx512_bf16_kernels() {
+  static constexpr PairKernels kKernels = {
+      .panels = {.name = "avx512_bf16",
+                 .lanes = kLanes,
+                 .preferred_vectors = kPreferredPanel,
+                 .tile_rows = {kTileRows[0], kTileRows[1], kTileRows[2]},
+                 .panel = {panel<1>, panel<2>, panel<3>},
+                 .pool_row = pool_row,
+                 .add_rows = add_rows,
+                 .copy_rows = copy_rows,
+                 .transpose = transpose,
+                 .winograd2 = {},
+                 .winograd4 = {}},
+      .make_pairs = make_pairs,
+  };
+  return kKernels;
+}
+
+}  // namespace pando::kernels::direct
