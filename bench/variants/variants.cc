@@ -45,7 +45,8 @@ Runner::Runner(const std::string& model, const Variant& variant, const Dataset& 
                    .loss = entry.loss,
                    .precision = variant.precision,
                    .half = variant.half,
-                   .steps_per_execution = 1 << 20});
+                   .steps_per_execution = 1 << 20,
+                   .execution = {.winograd = variant.winograd}});
 }
 
 double Runner::run(profile::Trace* trace) {

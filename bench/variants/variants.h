@@ -29,6 +29,7 @@ struct Variant {
   Recomputation recomputation = Recomputation::none;
   Precision precision = {};
   HalfOptions half = {};
+  WinogradTiles winograd = WinogradTiles::up_to_4;
 };
 
 class Runner {
