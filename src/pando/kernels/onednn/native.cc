@@ -8,6 +8,7 @@
 #include "pando/kernels/conv_node.h"
 #include "pando/kernels/onednn/primitive_impl.h"
 #include "pando/kernels/winograd/conv_kernels.h"
+#include "pando/ops/op.h"
 #include "pando/tensor/half_isa.h"
 
 namespace pando::kernels {
@@ -23,8 +24,8 @@ namespace {
 //   3x3 against tiles of 2x2:
 //     16 .. 256 channels                    1.1 .. 1.5    1.1 .. 1.7      1.0 .. 1.3; 8x8 0.92
 //   3x3 with stride 2, 512 channels         1.9 .. 2.1    1.7 .. 2.0      1.5 .. 1.8
-//   1x1                                     1.6 .. 2.0    1.8 .. 2.1      1.6 .. 1.8
-//   3 channels                              1.1 .. 1.5    1.9 .. 2.0      1.4 .. 1.9
+//   1x1                                     1.5 .. 2.0    1.5 .. 2.1      1.5 .. 1.8
+//   3 channels                              1.1 .. 1.4    1.9 .. 2.0      1.4 .. 1.9
 //   dense, batch 16 and 32                  1.9 .. 2.4    1.0 .. 1.6      0.5 .. 1.2
 // The rule: native yields to tiles of 4x4 that save enough multiplications, in forward and input
 // gradients only from 32 channels on; to tiles of 2x2 only for filter gradients of short rows; and
@@ -36,7 +37,8 @@ constexpr int64_t kFewestRows = 64;
 constexpr int64_t kShortestRow = 14;
 
 std::string why_winograd4_is_faster(const ir::Node& node, WinogradTiles most, int64_t channels) {
-  if (most != WinogradTiles::up_to_4 || node.op().starts_with("dense")) return "";
+  if (most != WinogradTiles::up_to_4) return "";
+  if (ops::definition(node).products != ops::Products::convolution) return "";
   const ConvGeometry g = conv_geometry(node);
   if (std::min(g.in_channels, g.out_channels) < channels) return "";
   if (g.in_channels * g.out_channels > kLargestFor4) return "";
