@@ -7,6 +7,7 @@
 #include <ctime>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct PeerOptions {
   bool first_answer = false;
   bool report = false;
   std::string profile;  // a folder for the report on a traced run; empty: none
+  std::set<std::string> disabled_passes;
 };
 
 PeerOptions parse(int argc, char** argv) {
@@ -69,6 +71,8 @@ PeerOptions parse(int argc, char** argv) {
       options.report = true;
     } else if (flag == "--profile") {
       options.profile = value();
+    } else if (flag == "--disable-pass") {
+      options.disabled_passes.insert(value());
     } else {
       throw InvalidArgument("unknown flag ", flag);
     }
@@ -124,10 +128,11 @@ class ZooPeer : public Peer {
         entry_(sized_entry(options)),
         data_(make_data(entry_, kBatches * options.batch)),
         model_(entry_.build(entry_.input_shape, entry_.outputs), {.name = options.model}) {
-    model_.compile({.optimizer = SGD({.learning_rate = 0.001, .momentum = 0.9}),
-                    .loss = entry_.loss,
-                    .steps_per_execution = 1 << 20,
-                    .execution = {.threads = options.threads}});
+    model_.compile(
+        {.optimizer = SGD({.learning_rate = 0.001, .momentum = 0.9}),
+         .loss = entry_.loss,
+         .steps_per_execution = 1 << 20,
+         .execution = {.threads = options.threads, .disabled_passes = options.disabled_passes}});
     if (options.report) std::cerr << model_.compile_report(options.batch, data_.fields());
   }
 
