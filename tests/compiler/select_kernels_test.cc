@@ -145,6 +145,72 @@ TEST(SelectKernels, ScratchMemoryHasLimits) {
   }
 }
 
+TEST(SelectKernels, ADecisionReplacesTheOrder) {
+  const auto choice_of = [&](Decide decide) {
+    const CompileState state = assigned(kSharedKernel, {.decide = std::move(decide)});
+    EXPECT_NO_THROW(ir::verify(state.graph));
+    return state.kernels.at(state.graph.find_value("a")->producer());
+  };
+  const KernelChoice usual = choice_of(nullptr);
+  EXPECT_FALSE(usual.decision);
+  std::vector<std::string> keys;
+  std::vector<std::string> names;
+  choice_of([&](const TunableLayer& layer) -> const KernelDecision* {
+    keys.push_back(layer.key);
+    EXPECT_NE(layer.table, "");
+    for (const KernelOption& option : layer.options()) {
+      EXPECT_NE(option.offer.kernel, nullptr);
+      if (keys.size() == 1) names.push_back(option.candidate);
+    }
+    return nullptr;
+  });
+  const std::string same = "/2x8x8x16/3x3x16x16/";
+  EXPECT_EQ(keys, (std::vector<std::string>{"conv" + same + "padding:same",
+                                            "conv" + same + "padding:same",
+                                            "conv_input_grad" + same + "input:8x8/padding:same"}));
+  // The table refuses none of them, or only because another one is faster.
+  for (const char* name : {"winograd4", "winograd", "direct"}) {
+    EXPECT_EQ(std::ranges::count(names, name), 1) << name;
+    const KernelDecision decision{.candidate = name, .table = usual.candidate};
+    const KernelChoice choice = choice_of([&](const TunableLayer&) { return &decision; });
+    EXPECT_EQ(choice.candidate, name);
+    ASSERT_TRUE(choice.decision);
+    EXPECT_EQ(choice.decision->candidate, name);
+  }
+  EXPECT_EQ(std::ranges::count(names, "reference"), 0);
+}
+
+TEST(SelectKernels, ADecisionThatIsNotPossibleChangesNothing) {
+  const KernelDecision decision{.candidate = "nobody", .table = "direct"};
+  const CompileState state =
+      assigned(kSharedKernel, {.decide = [&](const TunableLayer&) { return &decision; }});
+  const CompileState usual = assigned(kSharedKernel);
+  const auto& choice = state.kernels.at(state.graph.find_value("a")->producer());
+  EXPECT_EQ(choice.candidate, usual.kernels.at(usual.graph.find_value("a")->producer()).candidate);
+  EXPECT_NE(join(choice.refusals, "\n").find("nobody: "), std::string::npos);
+}
+
+// Where max pooling is trained, tiles stay small whatever was measured elsewhere.
+TEST(SelectKernels, ADecisionRespectsLimits) {
+  const char* pooled = R"(graph(x: f32[2,32,32,32] feed, k: f32[3,3,32,32] variable) {
+    y = conv(x, k) {padding="same"}
+    p, i = max_pool(y) {window=[2,2]}
+    d = max_pool_grad(p, i) {window=[2,2], input=[32,32]}
+    return result d=d })";
+  const KernelDecision decision{.candidate = "winograd4", .table = "winograd"};
+  std::string key;
+  const auto decide = [&](const TunableLayer& layer) {
+    key = layer.key;
+    for (const KernelOption& option : layer.options()) EXPECT_NE(option.candidate, "winograd4");
+    return &decision;
+  };
+  const CompileState state = assigned(pooled, {.decide = decide});
+  EXPECT_EQ(state.kernels.at(state.graph.find_value("y")->producer()).candidate, "winograd");
+  EXPECT_NE(key.find("/no-winograd4"), std::string::npos) << key;
+  const CompileState limited = assigned(kSharedKernel, {.scratch_limits = {1}, .decide = decide});
+  EXPECT_NE(key.find("/scratch:1"), std::string::npos) << key;
+}
+
 TEST(SelectKernels, ViewsNeedNoKernel) {
   const CompileState state = assigned(R"(graph(x: f32[2,4] feed) {
     v = reshape(x) {shape=[2,2]}

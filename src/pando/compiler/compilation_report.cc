@@ -21,6 +21,13 @@ StepPart part_of(const Program& program, const Call& call) {
   return backward ? StepPart::backward : StepPart::forward;
 }
 
+void add_decision(OpReport& report, const KernelDecision& decision) {
+  if (decision.times.empty()) report.given = decision.candidate;
+  report.timed = decision.times;
+  std::ranges::stable_partition(
+      report.timed, [&](const KernelTime& time) { return time.candidate == decision.candidate; });
+}
+
 OpReport op_report(const Program& program, int index, const LayerNames& layers) {
   const Call& call = program.calls()[static_cast<size_t>(index)];
   const KernelChoice& choice = program.choice(call.node);
@@ -34,6 +41,7 @@ OpReport op_report(const Program& program, int index, const LayerNames& layers) 
                   .part = part_of(program, call),
                   .stage = call.node->stage(),
                   .flops = ops::flops(*call.node)};
+  if (choice.decision) add_decision(report, *choice.decision);
   report.slow = choice.candidate == "reference" && kernels::candidates(call.node->op()).size() > 1;
   const size_t readers =
       call.gathers_slices

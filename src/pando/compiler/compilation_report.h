@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "pando/compiler/kernel_choices.h"
 #include "pando/compiler/memory_map.h"
 
 namespace pando::compiler {
@@ -24,7 +25,11 @@ struct OpReport {
   std::string result;                 // type of the first output
   std::vector<std::string> layouts;   // of packed operands: "filter as winograd4-forward-avx512"
   std::vector<std::string> refusals;  // why preferred kernels were not used
-  bool slow = false;                  // fell back to the reference kernel
+  // Times and errors of the kernels that were compared, the chosen one first; empty: the fixed
+  // order decided.
+  std::vector<KernelTime> timed;
+  std::string given;  // the candidate that was asked for without times; empty: none
+  bool slow = false;  // fell back to the reference kernel
   StepPart part = StepPart::forward;
   int stage = 0;
   double flops = 0;

@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "pando/compiler/kernel_choices.h"
 #include "pando/compiler/memory_plan.h"
 #include "pando/ir/graph.h"
 #include "pando/kernels/kernel.h"
@@ -57,6 +59,9 @@ struct ProgramOptions {
   // Whether a candidate may be used for a node; empty: all may. The reference kernel is always
   // allowed.
   std::function<bool(const ir::Node&, const kernels::Candidate&)> accept;
+  // Asked for every convolution and dense layer which candidate computes it; empty: the fixed order
+  // of the candidates decides everywhere.
+  Decide decide;
 };
 
 // The kernel of one node, and why the candidates before it refused.
@@ -64,6 +69,8 @@ struct KernelChoice {
   std::shared_ptr<const kernels::Kernel> kernel;
   std::string candidate;
   std::vector<std::string> refusals;  // "direct: reason"
+  // Why this candidate, if ProgramOptions::decide had an answer.
+  std::optional<KernelDecision> decision = {};
 };
 
 // A sequence of nodes that a micro-batch passes through without a pause.

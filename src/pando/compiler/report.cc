@@ -90,6 +90,16 @@ struct OpColumns {
   }
 };
 
+// "direct 0.120 ms, error 3.2e-07; winograd 0.130 ms": the chosen kernel first.
+std::string timed_text(const std::vector<KernelTime>& times) {
+  std::vector<std::string> texts;
+  for (const KernelTime& time : times) {
+    texts.push_back(fmt::format("{} {:.3f} ms{}", time.candidate, time.seconds * 1e3,
+                                time.error < 0 ? "" : fmt::format(", error {:.1e}", time.error)));
+  }
+  return join(texts, "; ");
+}
+
 std::string op_text(const OpReport& op, const OpColumns& columns) {
   const std::string flops = or_dash(op.flops > 0, fmt::format("{:.2f}", mega(op.flops)));
   std::string text =
@@ -99,6 +109,8 @@ std::string op_text(const OpReport& op, const OpColumns& columns) {
   if (!op.layouts.empty()) {
     text += fmt::format("      packed: {}\n", join(op.layouts, ", "));
   }
+  if (!op.timed.empty()) text += "      timed: " + timed_text(op.timed) + "\n";
+  if (!op.given.empty()) text += "      given: " + op.given + "\n";
   for (const std::string& refusal : op.refusals) text += "      refused: " + refusal + "\n";
   return text;
 }

@@ -17,21 +17,33 @@ Json passes_json(const Program& program) {
   return rows;
 }
 
+Json timed_json(const std::vector<KernelTime>& times) {
+  Json rows = Json::array();
+  for (const KernelTime& time : times) {
+    Json& row = rows.push_back({{"kernel", time.candidate}, {"seconds", time.seconds}});
+    if (time.error >= 0) row["error"] = time.error;
+  }
+  return rows;
+}
+
 Json op_json(const OpReport& op) {
-  return {{"call", op.call},
-          {"op", op.op},
-          {"name", op.name},
-          {"layer", op.layer},
-          {"part", to_string(op.part)},
-          {"stage", op.stage},
-          {"kernel", op.kernel},
-          {"result", op.result},
-          {"layouts", op.layouts},
-          {"refusals", op.refusals},
-          {"slow", op.slow},
-          {"flops", op.flops},
-          {"bytes_read", op.bytes_read},
-          {"bytes_written", op.bytes_written}};
+  Json json = {{"call", op.call},
+               {"op", op.op},
+               {"name", op.name},
+               {"layer", op.layer},
+               {"part", to_string(op.part)},
+               {"stage", op.stage},
+               {"kernel", op.kernel},
+               {"result", op.result},
+               {"layouts", op.layouts},
+               {"refusals", op.refusals},
+               {"slow", op.slow},
+               {"flops", op.flops},
+               {"bytes_read", op.bytes_read},
+               {"bytes_written", op.bytes_written}};
+  if (!op.timed.empty()) json["timed"] = timed_json(op.timed);
+  if (!op.given.empty()) json["given"] = op.given;
+  return json;
 }
 
 Json layer_json(const LayerReport& layer) {

@@ -46,38 +46,38 @@ const std::vector<Candidate>& candidates(std::string_view op) {
       {"conv",
        {{"native", onednn_conv, why_not_native_product},
         {"depthwise", depthwise_conv},
-        {"winograd4", winograd4_conv},
-        {"winograd", winograd_conv},
+        {"winograd4", winograd4_conv, nullptr, false, any_winograd4_conv},
+        {"winograd", winograd_conv, nullptr, false, any_winograd_conv},
         {"direct", direct_conv},
         {"onednn", onednn_conv},
         {"reference", reference_conv}}},
       {"conv_input_grad",
        {{"native", onednn_conv_input_grad, why_not_native_product},
         {"depthwise", depthwise_conv_input_grad},
-        {"winograd4", winograd4_conv_input_grad},
-        {"winograd", winograd_conv_input_grad},
+        {"winograd4", winograd4_conv_input_grad, nullptr, false, any_winograd4_conv_input_grad},
+        {"winograd", winograd_conv_input_grad, nullptr, false, any_winograd_conv_input_grad},
         {"direct", direct_conv_input_grad},
         {"onednn", onednn_conv_input_grad},
         {"reference", reference_conv_input_grad}}},
       {"conv_filter_grad",
        {{"native", onednn_conv_filter_grad, why_not_native_filter_grad},
         {"depthwise", depthwise_conv_filter_grad},
-        {"winograd4", winograd4_conv_filter_grad},
-        {"winograd", winograd_conv_filter_grad},
+        {"winograd4", winograd4_conv_filter_grad, nullptr, false, any_winograd4_conv_filter_grad},
+        {"winograd", winograd_conv_filter_grad, nullptr, false, any_winograd_conv_filter_grad},
         {"direct", direct_conv_filter_grad},
         {"onednn", onednn_conv_filter_grad},
         {"reference", reference_conv_filter_grad}}},
       {"conv_transpose",
        {{"native", onednn_conv_transpose, why_not_native_product},
         {"depthwise", depthwise_conv_input_grad},
-        {"winograd4", winograd4_conv_input_grad},
-        {"winograd", winograd_conv_input_grad},
+        {"winograd4", winograd4_conv_input_grad, nullptr, false, any_winograd4_conv_input_grad},
+        {"winograd", winograd_conv_input_grad, nullptr, false, any_winograd_conv_input_grad},
         {"direct", direct_conv_input_grad},
         {"onednn", onednn_conv_transpose},
         {"reference", reference_conv_input_grad}}},
       {"conv_pool",
        {{"native", bf16_conv_pool, why_not_bf16_conv_pool, true},
-        {"winograd", winograd_conv_pool},
+        {"winograd", winograd_conv_pool, nullptr, false, any_winograd_conv_pool},
         {"direct", direct_conv_pool},
         {"reference", reference_conv_pool}}},
       {"conv_pool_input_grad",
@@ -240,6 +240,12 @@ KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node, Winog
     return refuse(std::move(why));
   }
   return candidate.takes_halves ? candidate.offer(node) : half::offer_tiled(candidate, node);
+}
+
+KernelOffer offer_any_kernel(const Candidate& candidate, const ir::Node& node, WinogradTiles most) {
+  Candidate any = candidate;
+  if (candidate.offer_unmeasured != nullptr) any.offer = candidate.offer_unmeasured;
+  return offer_kernel(any, node, most);
 }
 
 }  // namespace pando::kernels

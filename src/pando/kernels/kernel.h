@@ -92,6 +92,9 @@ struct Candidate {
   // Whether its kernels read 16-bit operands themselves and round their results. Otherwise such
   // nodes are computed in tiles.
   bool takes_halves = false;
+  // Offers a kernel also for nodes for which `offer` refuses because another kernel is faster
+  // according to our table; null: `offer` has no such rule.
+  KernelOffer (*offer_unmeasured)(const ir::Node& node) = nullptr;
   bool native() const { return why_not_native != nullptr; }
 };
 
@@ -107,5 +110,9 @@ const std::vector<Candidate>& candidates(std::string_view op);
 // if it takes halves. `most` is what the options allow Winograd's candidates.
 KernelOffer offer_kernel(const Candidate& candidate, const ir::Node& node,
                          WinogradTiles most = WinogradTiles::up_to_4);
+
+// The same without the rules of our table on which kernel is faster, for measurements.
+KernelOffer offer_any_kernel(const Candidate& candidate, const ir::Node& node,
+                             WinogradTiles most = WinogradTiles::up_to_4);
 
 }  // namespace pando::kernels

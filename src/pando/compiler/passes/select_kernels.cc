@@ -35,36 +35,104 @@ class Chooser {
  private:
   void choose(ir::Node* node) {
     KernelChoice choice;
-    const auto& candidates = kernels::candidates(node->op());
-    for (const kernels::Candidate& candidate : candidates) {
-      if (!kernels::is_for(candidate, *node)) continue;
-      const bool last = &candidate == &candidates.back();
-      if (!kernels::allows(tiles_of_winograd(*node), candidate.name) ||
-          (!last && state_.options.accept && !state_.options.accept(*node, candidate))) {
-        choice.refusals.push_back(candidate.name + ": not accepted by the options");
-        continue;
-      }
-      kernels::KernelOffer offer =
-          kernels::offer_kernel(candidate, *node, tiles_of_winograd(*node));
-      if (offer.kernel == nullptr) {
-        choice.refusals.push_back(candidate.name + ": " + offer.refusal);
-        continue;
-      }
-      const size_t limit = scratch_limit(*node);
-      if (!last && offer.kernel->scratch_bytes() > limit) {
-        choice.refusals.push_back(concat(candidate.name, ": needs ", offer.kernel->scratch_bytes(),
-                                         " bytes of scratch memory, the limit is ", limit));
-        continue;
-      }
-      choice.kernel = std::move(offer.kernel);
-      choice.candidate = candidate.name;
-      for (kernels::Packing& packing : offer.packings) pack(node, std::move(packing));
-      break;
+    kernels::KernelOffer offer = offer_in_order(*node, choice);
+    if (state_.options.decide && ops::definition(*node).products != ops::Products::none) {
+      decide(*node, choice, offer);
     }
-    if (choice.kernel == nullptr) {
-      throw InternalError(node->label(), ": no kernel accepts it: ", join(choice.refusals, "; "));
-    }
+    choice.kernel = std::move(offer.kernel);
+    for (kernels::Packing& packing : offer.packings) pack(node, std::move(packing));
     state_.kernels[node] = std::move(choice);
+  }
+
+  // The first candidate that is allowed and offers a kernel.
+  kernels::KernelOffer offer_in_order(const ir::Node& node, KernelChoice& choice) const {
+    for (const kernels::Candidate& candidate : kernels::candidates(node.op())) {
+      if (!kernels::is_for(candidate, node)) continue;
+      kernels::KernelOffer offer = allowed_offer(node, candidate, kernels::offer_kernel);
+      if (offer.kernel != nullptr) {
+        choice.candidate = candidate.name;
+        return offer;
+      }
+      choice.refusals.push_back(candidate.name + ": " + offer.refusal);
+    }
+    throw InternalError(node.label(), ": no kernel accepts it: ", join(choice.refusals, "; "));
+  }
+
+  static bool is_last(const ir::Node& node, const kernels::Candidate& candidate) {
+    return &candidate == &kernels::candidates(node.op()).back();
+  }
+
+  bool is_accepted(const ir::Node& node, const kernels::Candidate& candidate) const {
+    return is_last(node, candidate) || !state_.options.accept ||
+           state_.options.accept(node, candidate);
+  }
+
+  using OfferFunction = kernels::KernelOffer (*)(const kernels::Candidate&, const ir::Node&,
+                                                 WinogradTiles most);
+
+  // What the candidate offers, unless the options forbid it.
+  kernels::KernelOffer allowed_offer(const ir::Node& node, const kernels::Candidate& candidate,
+                                     OfferFunction offer_of) const {
+    if (!kernels::allows(tiles_of_winograd(node), candidate.name) ||
+        !is_accepted(node, candidate)) {
+      return kernels::refuse("not accepted by the options");
+    }
+    kernels::KernelOffer offer = offer_of(candidate, node, tiles_of_winograd(node));
+    const size_t limit = scratch_limit(node);
+    if (offer.kernel == nullptr || is_last(node, candidate) ||
+        offer.kernel->scratch_bytes() <= limit) {
+      return offer;
+    }
+    return kernels::refuse(concat("needs ", offer.kernel->scratch_bytes(),
+                                  " bytes of scratch memory, the limit is ", limit));
+  }
+
+  // All candidates but the reference kernel, whatever the table says about their speed.
+  std::vector<KernelOption> options_of(const ir::Node& node) const {
+    std::vector<KernelOption> options;
+    for (const kernels::Candidate& candidate : kernels::candidates(node.op())) {
+      if (is_last(node, candidate) || !kernels::is_for(candidate, node)) continue;
+      kernels::KernelOffer offer = allowed_offer(node, candidate, kernels::offer_any_kernel);
+      if (offer.kernel != nullptr) options.push_back({candidate.name, std::move(offer)});
+    }
+    return options;
+  }
+
+  // What keeps candidates away from this node but not from every node of its shape.
+  std::string limits_of(const ir::Node& node) const {
+    std::vector<std::string> limits;
+    if (state_.options.division == Division::parts) limits.emplace_back("in-parts");
+    if (const size_t limit = scratch_limit(node); limit < std::numeric_limits<size_t>::max()) {
+      limits.push_back(concat("scratch:", limit));
+    }
+    for (const kernels::Candidate& candidate : kernels::candidates(node.op())) {
+      if (!kernels::is_for(candidate, node)) continue;
+      const bool allowed =
+          kernels::allows(tiles_of_winograd(node), candidate.name) && is_accepted(node, candidate);
+      if (!allowed) limits.push_back("no-" + candidate.name);
+    }
+    return join(limits, "/");
+  }
+
+  // Replaces the kernel of the fixed order by that of a decision. A decision for a kernel that
+  // cannot compute the node changes nothing: it may come from another processor.
+  void decide(const ir::Node& node, KernelChoice& choice, kernels::KernelOffer& offer) const {
+    const TunableLayer layer{.node = node,
+                             .key = layer_key(node, limits_of(node)),
+                             .table = choice.candidate,
+                             .options = [&] { return options_of(node); }};
+    const KernelDecision* decision = state_.options.decide(layer);
+    if (decision == nullptr) return;
+    choice.decision = *decision;
+    if (decision->candidate == choice.candidate) return;
+    for (KernelOption& option : options_of(node)) {
+      if (option.candidate != decision->candidate) continue;
+      offer = std::move(option.offer);
+      choice.candidate = option.candidate;
+      choice.refusals.clear();
+      return;
+    }
+    choice.refusals.push_back(decision->candidate + ": chosen for this layer, but not available");
   }
 
   // Where a picture is even, all values under a window are equal, and the first one gets the

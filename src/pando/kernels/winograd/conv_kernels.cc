@@ -214,6 +214,12 @@ KernelOffer offer_unless(std::string reason, OfferFunction offer, const ir::Node
   return reason.empty() ? offer(node, tile) : refuse(std::move(reason));
 }
 
+KernelOffer offer_if_able(OfferFunction offer, const ir::Node& node, int tile) {
+  std::string reason;
+  if (!WinogradConv::supports(conv_geometry(node), &reason)) return refuse(std::move(reason));
+  return offer(node, tile);
+}
+
 }  // namespace
 
 KernelOffer winograd_conv(const ir::Node& node) {
@@ -251,6 +257,25 @@ double saved_by_winograd4(const ir::Node& node) {
   const HugeFilter& least = operands.filter_grad ? kFilterGradient : kPackedFilter;
   const std::string reason = why_not_4(why_not(geometry, outputs, least), geometry, outputs);
   return reason.empty() ? saved_products(geometry, outputs, 4) : 0;
+}
+
+KernelOffer any_winograd_conv(const ir::Node& node) { return offer_if_able(offer_conv, node, 2); }
+KernelOffer any_winograd_conv_input_grad(const ir::Node& node) {
+  return offer_if_able(offer_input_grad, node, 2);
+}
+KernelOffer any_winograd_conv_filter_grad(const ir::Node& node) {
+  return offer_if_able(offer_filter_grad, node, 2);
+}
+KernelOffer any_winograd_conv_pool(const ir::Node& node) {
+  return offer_if_able(offer_conv_pool, node, 2);
+}
+
+KernelOffer any_winograd4_conv(const ir::Node& node) { return offer_if_able(offer_conv, node, 4); }
+KernelOffer any_winograd4_conv_input_grad(const ir::Node& node) {
+  return offer_if_able(offer_input_grad, node, 4);
+}
+KernelOffer any_winograd4_conv_filter_grad(const ir::Node& node) {
+  return offer_if_able(offer_filter_grad, node, 4);
 }
 
 }  // namespace pando::kernels
