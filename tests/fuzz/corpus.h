@@ -49,6 +49,7 @@ inline const Target kTargets[] = {
     {"text_format", text_format},
     {"tfrecord", tfrecord},
     {"tfjs", tfjs},
+    {"tuning_file", tuning_file},
     {"views", views},
     {"yaml", yaml},
 };

@@ -41,6 +41,7 @@ void safetensors(Input input);
 void text_format(Input input);
 void tfrecord(Input input);
 void tfjs(Input input);
+void tuning_file(Input input);
 void views(Input input);
 void yaml(Input input);
 

@@ -104,6 +104,9 @@ class Verifier {
       compiling.slices = options_.slices;
       compiling.division = options_.division;
       compiling.winograd = options_.winograd;
+      if (options_.kernel_choices != nullptr) {
+        compiling.decide = compiler::decide_by(*options_.kernel_choices);
+      }
       table.rows.push_back(compare(variant, run(std::move(compiling), options_.slice_batch)));
     };
     add("no passes, reference kernels", {.disabled_passes = passes_, .accept = refuse_all});

@@ -22,6 +22,7 @@ struct VerificationOptions {
   uint64_t seed = 1;  // of the samples, and of the variables unless they are given
   Precision precision;
   WinogradTiles winograd = WinogradTiles::up_to_4;
+  const KernelChoices* kernel_choices = nullptr;  // where the fixed order does not decide
   HalfOptions half;  // stochastic rounding is ignored: it differs from program to program
   // The weights to run with, in the type of the precision; null: random ones.
   VariableStore* variables = nullptr;

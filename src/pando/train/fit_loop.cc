@@ -45,9 +45,11 @@ class FitLoop {
   }
 
   History run() {
+    impl_.tune_together(options_.batch_size, train_.fields());
     impl_.require(parts(), "fit");
     LoadedProgram& loaded = program();  // data that do not fit are an error before any callback
     const runtime::Placement placement = loaded.placement();
+    for (const std::string& line : std::exchange(impl_.tuning_lines, {})) progress_.message(line);
     expect_same_fit(placement);
     make_plan(placement);
     impl_.follow_first_instance();

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "pando/base/error.h"
 #include "pando/comm/session.h"
@@ -275,7 +276,9 @@ Dataset Model::features(const Dataset& dataset, const FeatureOptions& options) c
       compiling.execution.disabled_passes.insert(pass);
     }
   }
+  compiling.execution.tuning = Tuning::off;
   part.compile(std::move(compiling));
+  part.impl_->chooses_like_training = options.mode == RunMode::train;
   const std::vector<int> inputs = train::wire(impl_->network, dataset.fields()).inputs;
   std::vector<int> kept;
   for (int i = 0; i < static_cast<int>(dataset.fields().size()); ++i) {
@@ -346,6 +349,21 @@ void Model::scale_learning_rate(double factor) {
 void Model::prepare(RunMode mode, int64_t batch_size, const std::vector<Field>& fields) {
   const Impl::Use use(*impl_);
   impl_->program(mode, batch_size, fields);
+}
+
+std::vector<std::string> Model::tune(int64_t batch_size, const std::vector<Field>& fields) {
+  const Impl::Use use(*impl_);
+  impl_->tune(batch_size, fields);
+  return std::exchange(impl_->tuning_lines, {});
+}
+
+const KernelChoices& Model::kernel_choices() const {
+  return impl_->compiled().execution.kernel_choices;
+}
+
+void Model::set_kernel_choices(KernelChoices choices) {
+  const Impl::Use use(*impl_);
+  impl_->set_kernel_choices(std::move(choices));
 }
 
 std::string Model::compile_report(int64_t batch_size, const std::vector<Field>& fields) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "pando/base/error.h"
+#include "pando/compiler/kernel_choices.h"
 #include "pando/data/dataset.h"
 #include "pando/kernels/winograd_tiles.h"
 #include "pando/nn/losses.h"
@@ -60,7 +61,13 @@ struct ExecutionOptions {
   // one for all, or two for each stage (convolutions, dense layers). Empty: no limit.
   std::vector<size_t> scratch_limits;
   WinogradTiles winograd = WinogradTiles::up_to_4;  // decides the bits of 3x3 convolutions
-  bool reference_kernels = false;  // plain loops for everything: slow, to check fast kernels
+  // How the kernels of training are chosen (Model::tune). Evaluation and prediction always use the
+  // fixed order, so that results do not depend on where weights were trained.
+  Tuning tuning = Tuning::off;
+  // Keeps what was timed for later runs; nothing: a folder in the user's cache; empty: none.
+  std::optional<std::string> tuning_folder = {};
+  KernelChoices kernel_choices = {};  // layers of training that are not timed, and their kernels
+  bool reference_kernels = false;     // plain loops for everything: slow, to check fast kernels
 };
 
 struct CompileOptions {
@@ -346,6 +353,16 @@ class Model {
   // predict and prepare throw OverMemoryLimit before they take more than the system leaves
   // (base/memory_limit.h).
   RunMemory memory_of(const RunPart& part);
+
+  // Times the kernels of every layer for training with this batch size, as ExecutionOptions::tuning
+  // says, and chooses the fastest; fit() does so by itself before its first step, and gives all
+  // instances of a job the choices of instance 0. Only this instance measures. Returns a line on
+  // what was done and lines on what could not be kept; nothing if there was nothing to do.
+  std::vector<std::string> tune(int64_t batch_size, const std::vector<Field>& fields);
+  // The choices of training that differ from the fixed order.
+  const KernelChoices& kernel_choices() const;
+  // Trains with these choices, and with the fixed order elsewhere; nothing is timed any more.
+  void set_kernel_choices(KernelChoices choices);
 
   // What the compiler decided for training with this batch size, and what every device holds;
   // needs compile().

@@ -113,6 +113,9 @@ void Model::Impl::compile(CompileOptions options_in) {
   epochs = 0;
   position = {};
   epoch_offset = 0;
+  decisions_.clear();
+  tuned_.clear();
+  tuning_lines.clear();
   compile_options = std::move(options_in);
 }
 
@@ -264,6 +267,7 @@ MeasuredSplits Model::Impl::measure_splits(int stages, const Dataset& data, int6
   CompileOptions compiling = compiled();
   compiling.execution.threads = 0;
   compiling.execution.dump_ir = nullptr;
+  compiling.execution.tuning = Tuning::off;
   const DeviceStrategy measuring(one);
   const DeviceStrategy::Scope scope = measuring.scope();
   Model copy(network.without_stages(), options);
@@ -362,6 +366,7 @@ Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields
                                             .valid = batch,
                                             .precision = compiled().precision,
                                             .winograd = compiled().execution.winograd,
+                                            .kernel_choices = &compiled().execution.kernel_choices,
                                             .half = compiled().half,
                                             .variables = &variables});
   return {table.ok(), runtime::to_text(table)};
@@ -429,9 +434,16 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   const train::GraphRequest request = graph_request(mode, division.slice_batch, fields);
   ir::Graph graph = train::build_graph(described, request);
   train::check_sizes(graph, batch);
+  const std::unique_ptr<runtime::Tuner> tuner = make_tuner(mode, division);
+  if (mode == RunMode::train || chooses_like_training) {
+    compiling.decide = [&](const compiler::TunableLayer& layer) {
+      return decide(layer, tuner.get());
+    };
+  }
   place.feed_fields = train::feed_fields(described, graph, fields);
   place.samples_vary = !predict && !train::wire(described, fields).deciding_weights().empty();
   auto program = compiler::compile(std::move(graph), std::move(compiling));
+  if (tuner != nullptr) end_tuning(*tuner);
   check_memory(*program, place);
   std::vector<train::MetricColumn> columns;
   if (!predict) columns = train::metric_columns(described, request);

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "pando/comm/job.h"
+#include "pando/runtime/tuning/tuner.h"
 #include "pando/train/metric_sums.h"
 #include "pando/train/model.h"
 #include "pando/train/other_sizes.h"
@@ -89,6 +90,11 @@ struct Model::Impl {
   std::string memory_report(int64_t batch, const std::vector<Field>& fields);
   std::vector<std::string> layer_names() const;  // in the order of execution
   int most_workers();                            // of any device
+  // Times kernels on this instance, if the options say so. tune_together() is called by all
+  // instances, which then have the choices of instance 0.
+  void tune(int64_t batch, const std::vector<Field>& fields);
+  void tune_together(int64_t batch, const std::vector<Field>& fields);
+  void set_kernel_choices(KernelChoices choices);
   Verification verify(int64_t batch, const std::vector<Field>& fields);
   MeasuredSplits measure_splits(int stages, const Dataset& data, int64_t batch);
   runtime::WorkerTeam& workers();
@@ -139,6 +145,8 @@ struct Model::Impl {
   TrainingPosition position;                // of the last fit
   std::vector<runtime::Totals> epoch_sums;  // as TrainingState has them, at `position`
   int64_t epoch_offset = 0;                 // added to its epoch numbers, gives those of the data
+  std::vector<std::string> tuning_lines;    // about what was timed, until somebody shows them
+  bool chooses_like_training = false;       // predictions use the kernels of training
 
  private:
   std::mutex use_mutex_;
@@ -147,6 +155,11 @@ struct Model::Impl {
 
   void drop_predictions(const std::string& fields);
   bool pipelined(RunMode mode) const;
+  // Null unless the kernels of this program are to be timed.
+  std::unique_ptr<runtime::Tuner> make_tuner(RunMode mode, const train::SliceDivision& division);
+  const compiler::KernelDecision* decide(const compiler::TunableLayer& layer,
+                                         runtime::Tuner* tuner);
+  void end_tuning(runtime::Tuner& tuner);
   void check_memory(const compiler::Program& program, const runtime::Placement& place);
   train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);
   train::GraphRequest graph_request(RunMode mode, int64_t slice_batch,
@@ -157,6 +170,9 @@ struct Model::Impl {
   std::vector<int> threads_beside_;  // hardware threads that no device is pinned to
   int cores_beside_ = 0;
   std::map<Key, std::unique_ptr<train::LoadedProgram>> programs_;
+  std::map<std::string, compiler::KernelDecision, std::less<>> decisions_;  // by layer_key()
+  std::set<std::pair<int64_t, std::string>> tuned_;  // together with the other instances
+  bool may_measure_ = false;                         // in a job: while instance 0 tunes for all
 };
 
 }  // namespace pando
