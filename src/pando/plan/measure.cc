@@ -254,7 +254,10 @@ const Measurement& MeasuredCosts::measured(int devices) {
                                                  .rule = optimizer.rule});
     samples_ = setup.data.sets.train.size();
   }
-  return measured_.emplace(devices, measure(setup, own.slices, how_.seconds)).first->second;
+  const Measurement& times =
+      measured_.emplace(devices, measure(setup, own.slices, how_.seconds)).first->second;
+  choices_.insert(setup.model.kernel_choices().begin(), setup.model.kernel_choices().end());
+  return times;
 }
 
 // Compiles with one bucket for each call that completes gradients. Buckets of any size are made of
@@ -272,7 +275,8 @@ std::unique_ptr<const compiler::Program> MeasuredCosts::compile(int workers,
       .half = options_.half(),
       .bucket_bytes = 1,
       .winograd = options_.winograd,
-      .disabled_passes = {options_.disable_pass.begin(), options_.disable_pass.end()}};
+      .disabled_passes = {options_.disable_pass.begin(), options_.disable_pass.end()},
+      .decide = compiler::decide_by(choices_)};
   ir::Graph graph = train::build_graph(network, {.mode = RunMode::train,
                                                  .batch = division.slice_batch,
                                                  .fields = subject_->fields,

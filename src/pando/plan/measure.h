@@ -79,6 +79,7 @@ class MeasuredCosts : public Costs {
   int64_t samples_ = 0;
   std::map<int, Measurement> measured_;
   std::map<std::pair<int, int>, Spread> spreads_;
+  KernelChoices choices_;  // of the measured programs
 };
 
 }  // namespace pando::plan

@@ -32,6 +32,9 @@ class RunIdentity : public TrainingRunTest {
     change(changed);
     return join(told(changed, notes()), "\n");
   }
+  std::string told_by(const std::map<std::string, std::string>& recorded) {
+    return join(told(base_, recorded), "\n");
+  }
   template <typename Change>
   std::string refused_after(Change change) {
     return testing_support::error_of<UsageError>([&] { told_after(change); });
@@ -115,6 +118,18 @@ TEST_F(RunIdentity, WhatChangesTheBitsIsTold) {
                 given.counterparts.available_memory_proportion = {10};
               }),
               "scratch memory was ''", "--memory-per-device");
+}
+
+TEST_F(RunIdentity, KernelChoicesAreTold) {
+  const std::string told = told_after([](TrainOptions& given) {
+    given.kernel_choices = {"conv/1x2=direct", concat("conv/", std::string(300, '1'), "=direct")};
+  });
+  EXPECT_SAYS(told, "kernel choices was '' and is now 'conv/", " ...'", "--tune");
+  EXPECT_LT(told.size(), 500u);
+  // Versions without them had the fixed table.
+  std::map<std::string, std::string> earlier = notes();
+  EXPECT_EQ(earlier.erase("kernel_choices"), 1u);
+  EXPECT_EQ(told_by(earlier), "");
 }
 
 TEST_F(RunIdentity, AnotherRunIsNamed) {

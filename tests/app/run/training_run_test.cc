@@ -57,6 +57,37 @@ TEST_F(TrainingRunTest, WritesTheRunDirectory) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_2.0.h5"));
 }
 
+TEST_F(TrainingRunTest, RecordsTheKernelsThatItTimed) {
+  ::setenv("XDG_CACHE_HOME", (folder_.path / "cache").c_str(), 1);
+  TrainOptions tuned = options("tuned");
+  tuned.tune = Tuning::quick;
+  tuned.num_epochs = 1;
+  tuned.quiet = false;
+  tuned.config_text = "model: mnist_cnn\ntune: quick\nkernel-choices: []\n";
+  EXPECT_EQ(run_training(tuned), kDone);
+  EXPECT_SAYS(out_.str(), "--tune quick: ", " from the table");
+  EXPECT_SAYS(folder_.read("tuned/log.txt"), "--tune quick: ");
+  const ConfigValue config = parse_yaml(folder_.read("tuned/config.yml"), "");
+  EXPECT_EQ(config.find("tune")->text, "off");
+  ASSERT_NE(config.find("kernel-choices"), nullptr);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path / "cache/pando/kernels"));
+  // The recorded choices give the same bits.
+  TrainOptions repeated = options("repeated");
+  repeated.num_epochs = 1;
+  for (const ConfigValue& item : config.find("kernel-choices")->items) {
+    repeated.kernel_choices.push_back(item.text);
+  }
+  EXPECT_EQ(run_training(repeated), kDone);
+  EXPECT_EQ(folder_.read("repeated/history.csv").substr(0, 20),
+            folder_.read("tuned/history.csv").substr(0, 20));
+  const std::string checkpoint = "checkpoints/epoch_1.0.h5";
+  const TrainingState first = load_training_state((folder_.path / "tuned" / checkpoint).string());
+  const TrainingState second =
+      load_training_state((folder_.path / "repeated" / checkpoint).string());
+  EXPECT_EQ(first.notes.at("kernel_choices"), second.notes.at("kernel_choices"));
+  ::unsetenv("XDG_CACHE_HOME");
+}
+
 TEST_F(TrainingRunTest, CheckpointsAreBitIdenticalOnAnyNumberOfThreads) {
   const std::string file = "/checkpoints/epoch_2.0.h5";
   TrainOptions one = options("one");

@@ -9,6 +9,7 @@
 #include "pando/app/flags/job_settings.h"
 #include "pando/app/flags/train_reference.h"
 #include "pando/app/job/exit_code.h"
+#include "pando/base/cpu.h"
 #include "pando/base/paths.h"
 #include "pando/compiler/pipeline.h"
 #include "pando/datasets/all_datasets.h"
@@ -115,6 +116,19 @@ void add_machine_options(OptionTable& table, TrainOptions& options) {
       {{"off", WinogradTiles::off}, {"2", WinogradTiles::up_to_2}, {"4", WinogradTiles::up_to_4}},
       "the largest tiles of Winograd's 3x3 convolutions, 2x2 or 4x4 outputs: larger "
       "ones are faster and round a little more; off: none");
+  table
+      .add_choice(
+          "tune", options.tune,
+          {{"off", Tuning::off}, {"quick", Tuning::quick}, {"full", Tuning::full}},
+          "time the kernels of every convolution and dense layer before training, once per "
+          "machine, and use the fastest; quick: Pando's own kernels, full: all kernels, and "
+          "longer. The choices decide bits; config.yml records them; off: a fixed table")
+      .counts_as("kernel choices");
+  table
+      .add("kernel-choices", options.kernel_choices,
+           "kernels of layers that differ from the table, as config.yml of a tuned run has them")
+      .counts_as("kernel choices")
+      .with_hint("LAYER=KERNEL");
   table.add("disable-pass", options.disable_pass, "compiler passes to leave out").with_hint("PASS");
   table
       .add("dump-ir", options.dump_ir,
@@ -171,6 +185,14 @@ void validate_trace(const std::string& path) {
 void validate_profile(const std::string& folder) {
   if (path_exists(folder) && !is_folder(folder)) {
     throw UsageError("--profile: expected a folder, got the file '", folder, "'");
+  }
+}
+
+void validate_kernel_choices(const std::vector<std::string>& texts) {
+  try {
+    parse_kernel_choices(texts);
+  } catch (const InvalidArgument& error) {
+    throw UsageError("--kernel-choices: ", error.what());
   }
 }
 
@@ -303,6 +325,12 @@ void choose_unset_options(OptionTable& table, TrainOptions& options) {
   }
 }
 
+// It decides bits too, but no option sets it.
+std::string with_instruction_set(const std::string& config) {
+  return concat("# instruction set of the kernels: ", isa_name(),
+                " (the best of the processor, or PANDO_ISA)\n\n", config);
+}
+
 // Turns off what the flags cannot have, and warns about it.
 void settle_flags(OptionTable& table, TrainOptions& options) {
   for (const std::vector<std::string>& more :
@@ -410,6 +438,7 @@ void validate(const TrainOptions& options) {
         "data set, got 0");
   }
   validate_passes(options.disable_pass);
+  validate_kernel_choices(options.kernel_choices);
   validate(options.devices, options.threads);
   validate(options.counterparts, options.devices);
   validate(options.phases, options.devices);
@@ -473,7 +502,7 @@ std::optional<TrainOptions> settle_train_options(OptionTable& table, const Commo
     return std::nullopt;
   }
   find_dataset(options.data);
-  options.config_text = config_text(table, ConfigUse::repeat);
+  options.config_text = with_instruction_set(config_text(table, ConfigUse::repeat));
   return options;
 }
 

@@ -59,6 +59,8 @@ struct TrainOptions : ModelFlags {
   int prefetch_depth = 3;
 
   WinogradTiles winograd = WinogradTiles::up_to_4;
+  Tuning tune = Tuning::off;
+  std::vector<std::string> kernel_choices;  // to_texts() of KernelChoices
   std::vector<std::string> disable_pass;
   std::string dump_ir;  // a directory, or "-" for standard output; empty: no dump
   bool verify = false;

@@ -37,6 +37,7 @@ void announce(const TrainingSetup& setup, double compile_seconds, RunLog& log) {
   RunDirectory& directory = log.directory();
   for (const std::string& warning : setup.warnings) directory.log("warning: " + warning);
   if (!setup.chosen_splits.empty()) directory.log(trim(setup.chosen_splits));
+  if (!setup.tuned_kernels.empty()) directory.log(trim(setup.tuned_kernels));
   if (!directory.previous().empty()) {
     log.say("files of an earlier run moved to " + directory.previous().string());
   }

@@ -21,6 +21,12 @@ std::string note_of(std::string name) {
   return name;
 }
 
+// Kernel choices of large networks are long.
+std::string shortened(const std::string& text) {
+  constexpr size_t kMost = 160;
+  return text.size() <= kMost ? text : text.substr(0, kMost) + " ...";
+}
+
 // One thing that is not as the checkpoint records it.
 struct RunDifference {
   std::string what;  // a property, or an option with its dashes
@@ -54,7 +60,11 @@ std::vector<RunProperty> run_properties(const TrainingSetup& setup) {
           {"pipeline splits", join(setup.splits, " "), "--pipeline-splits"},
           {"scratch memory", fmt::format("{}", fmt::join(scratch, " ")),
            "--memory-per-device or --available-memory-proportion"},
-          {"instruction set", isa_name(), "the processor or PANDO_ISA"}};
+          {"instruction set", isa_name(), "the processor or PANDO_ISA"},
+          {.name = "kernel choices",
+           .value = join(to_texts(setup.model.kernel_choices()), " "),
+           .remedy = "--tune or --kernel-choices",
+           .earlier = ""}};
 }
 
 RunFacts run_facts_of(const TrainingSetup& setup) {
@@ -107,9 +117,12 @@ void check_same_run(const TrainingSetup& setup, const TrainingState& state,
   bool is_complete = state.notes.contains(kOptionsNote);
   for (const RunProperty& property : run_properties(setup)) {
     const auto found = state.notes.find(note_of(property.name));
-    is_complete = is_complete && found != state.notes.end();
-    if (found == state.notes.end() || found->second == property.value) continue;
-    see(property.effect, {property.name, found->second, property.value, property.remedy});
+    std::optional<std::string> recorded = property.earlier;
+    if (found != state.notes.end()) recorded = found->second;
+    is_complete = is_complete && recorded;
+    if (!recorded || *recorded == property.value) continue;
+    see(property.effect,
+        {property.name, shortened(*recorded), shortened(property.value), property.remedy});
   }
   compare_options(setup.options, state, [&](const OptionDifference& found) {
     see(found.option.effect,

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct RunProperty {
   std::string value;
   std::string remedy;  // what sets it: flags, the launcher or the processor
   Effect effect = Effect::changes_results;
+  // What checkpoints of versions without this property count as; nothing: they do not say.
+  std::optional<std::string> earlier = {};
 };
 std::vector<RunProperty> run_properties(const TrainingSetup& setup);
 

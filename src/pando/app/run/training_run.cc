@@ -63,7 +63,7 @@ class TrainingRun {
     // Also with --quiet: a flag that does not do what it says changes what the result means.
     for (const std::string& warning : setup_.warnings) out_ << "warning: " << warning << "\n";
     if (!options_.quiet) {
-      out_ << setup_.model.summary() << setup_.chosen_splits << std::flush;
+      out_ << setup_.model.summary() << setup_.chosen_splits << setup_.tuned_kernels << std::flush;
     }
     if (options_.phases.training) {
       const int code = prepare_training();

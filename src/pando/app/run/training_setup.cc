@@ -239,9 +239,38 @@ void TrainingSetup::agree() {
                               {"a test sample", text_of(sets.test.fields())},
                               {"the checksum of the training data", data.fingerprint},
                               {"the network", checksum_of(model.summary())}});
-  if (instances.count() == 1 || !options.devices.splits_are_measured()) return;
-  splits = split(instances.from_first([&] { return join(splits, " "); }), ' ');
-  model.set_pipeline_splits(splits);
+  if (instances.count() > 1 && options.devices.splits_are_measured()) {
+    splits = split(instances.from_first([&] { return join(splits, " "); }), ' ');
+    model.set_pipeline_splits(splits);
+  }
+  if (options.tune != Tuning::off && options.phases.training) tune_kernels();
+}
+
+// Times differ from run to run, and results depend on the kernels to the last bit, so config.yml
+// stores the choices for repeated runs. Layers that are unfrozen later have kernels of their own.
+void TrainingSetup::tune_kernels() {
+  std::vector<std::string> lines;
+  const auto tune_program = [&] {
+    const auto more = model.tune(options.micro_batch_size, data.sets.train.fields());
+    lines.insert(lines.end(), more.begin(), more.end());
+  };
+  const std::string chosen = instances.from_first([&] {
+    tune_program();
+    if (options.tuning.unfreeze_after > 0) {
+      set_frozen(false);
+      tune_program();
+      set_frozen(true);
+    }
+    return join(to_texts(model.kernel_choices()), " ");
+  });
+  model.set_kernel_choices(chosen.empty() ? KernelChoices{}
+                                          : parse_kernel_choices(split(chosen, ' ')));
+  for (const std::string& line : lines) tuned_kernels += line + "\n";
+  const std::string origin = concat("chosen by --tune ", to_string(options.tune));
+  const auto texts = to_texts(model.kernel_choices());
+  config_text = with_setting(config_text, "kernel-choices",
+                             OptionType<std::vector<std::string>>::show(texts), origin);
+  config_text = with_setting(config_text, "tune", ConfigValue::scalar("off"), origin);
 }
 
 void TrainingSetup::collect_warnings() {
@@ -316,6 +345,8 @@ void TrainingSetup::compile() {
   compiling.execution.scratch_limits =
       options.counterparts.scratch_limits(options.devices, options.threads);
   compiling.execution.winograd = options.winograd;
+  compiling.execution.tuning = options.tune;
+  compiling.execution.kernel_choices = parse_kernel_choices(options.kernel_choices);
   compiling.execution.disabled_passes = {options.disable_pass.begin(), options.disable_pass.end()};
   if (!options.dump_ir.empty()) {
     compiling.execution.dump_ir = [this](const std::string& program, std::string_view pass,

@@ -79,7 +79,7 @@ struct TrainingSetup {
   void drop_features();
 
   // Called after all instances have constructed theirs: checks that they agree, and makes all use
-  // the measured splits of the first.
+  // the measured splits and kernels of the first.
   void agree();
 
   const TrainOptions& options;
@@ -93,6 +93,7 @@ struct TrainingSetup {
   std::vector<std::string> warnings;
   std::vector<std::string> splits;  // layers that begin a stage, also for --pipeline-splits auto
   std::string chosen_splits;        // the result of the measurement, or advice, for users
+  std::string tuned_kernels;        // lines on --tune, for users
   std::string config_text;          // all effective options, including those chosen here
   int64_t memory_left;              // bytes that the system leaves before anything is loaded
   std::vector<std::string> frozen;  // layers of --freeze
@@ -108,6 +109,7 @@ struct TrainingSetup {
   void prepare_tuning();
   void spread();
   void recommend_splits();
+  void tune_kernels();
   std::vector<std::string> measure_splits();
 };
 
