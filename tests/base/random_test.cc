@@ -23,6 +23,16 @@ TEST(Random, StreamsRepeatAndDiffer) {
   EXPECT_NE(first, c.next_word());
 }
 
+TEST(Random, AStreamIsItsBlocks) {
+  const uint64_t key = 0x123456789abcdef0;
+  RandomStream random(key);
+  for (uint32_t block = 0; block < 100; ++block) {
+    for (const uint32_t word : philox({block, 0, 0, 0}, key)) {
+      ASSERT_EQ(random.next_word(), word) << "block " << block;
+    }
+  }
+}
+
 TEST(Random, NormalHasTheRightMoments) {
   RandomStream random(7);
   double sum = 0, squares = 0;

@@ -1,6 +1,7 @@
 #include "pando/datasets/synthetic_images.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -32,6 +33,10 @@ TEST(SyntheticImages, ArePixelsAroundTheMiddle) {
   const double mean =
       std::accumulate(pixels.begin(), pixels.end(), 0.0) / static_cast<double>(pixels.size());
   EXPECT_NEAR(mean, 127, 3);
+  double squares = 0;
+  for (const uint8_t pixel : pixels) squares += (pixel - mean) * (pixel - mean);
+  // A normal distribution that is cut off at two deviations has 0.88 of its deviation.
+  EXPECT_NEAR(std::sqrt(squares / static_cast<double>(pixels.size())), 0.88 * 60, 1);
   EXPECT_GE(*std::ranges::min_element(pixels), 127 - 120);
   EXPECT_LE(*std::ranges::max_element(pixels), 127 + 120);
 }

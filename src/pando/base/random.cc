@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "pando/base/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 #include <utility>
+
+#include "pando/base/multiversion.h"
 
 namespace pando {
 
@@ -39,14 +42,59 @@ uint64_t mix_keys(uint64_t a, uint64_t b) {
   return z ^ (z >> 31);
 }
 
-uint32_t RandomStream::next_word() {
-  if (used_ == 4) {
-    words_ =
-        philox({static_cast<uint32_t>(block_), static_cast<uint32_t>(block_ >> 32), 0, 0}, key_);
-    ++block_;
-    used_ = 0;
+namespace {
+
+constexpr size_t kBlockWords = 4;
+constexpr size_t kBlocks = 16;  // at once
+
+// The same as philox() for the counters first, first + 1, ..., block by block. Words are kept in 64
+// bits, so that a product of two of them needs one instruction.
+PANDO_MULTIVERSION void philox_blocks(uint64_t first, uint64_t key, uint32_t* words) {
+  constexpr uint64_t kLow = 0xffffffff;
+  uint64_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
+  for (size_t i = 0; i < kBlocks; ++i) {
+    c0[i] = (first + i) & kLow;
+    c1[i] = (first + i) >> 32;
+    c2[i] = 0;
+    c3[i] = 0;
   }
-  return words_[static_cast<size_t>(used_++)];
+  uint64_t k0 = key & kLow;
+  uint64_t k1 = key >> 32;
+  for (int round = 0; round < 10; ++round) {
+    for (size_t i = 0; i < kBlocks; ++i) {
+      const uint64_t p0 = uint64_t{0xD2511F53} * (c0[i] & kLow);
+      const uint64_t p1 = uint64_t{0xCD9E8D57} * (c2[i] & kLow);
+      c0[i] = (p1 >> 32) ^ c1[i] ^ k0;
+      c1[i] = p1 & kLow;
+      c2[i] = (p0 >> 32) ^ c3[i] ^ k1;
+      c3[i] = p0 & kLow;
+    }
+    k0 = (k0 + 0x9E3779B9) & kLow;
+    k1 = (k1 + 0xBB67AE85) & kLow;
+  }
+  for (size_t i = 0; i < kBlocks; ++i) {
+    words[i * kBlockWords] = static_cast<uint32_t>(c0[i]);
+    words[i * kBlockWords + 1] = static_cast<uint32_t>(c1[i]);
+    words[i * kBlockWords + 2] = static_cast<uint32_t>(c2[i]);
+    words[i * kBlockWords + 3] = static_cast<uint32_t>(c3[i]);
+  }
+}
+
+}  // namespace
+
+void RandomStream::refill() {
+  used_ = 0;
+  if (block_ == 0) {
+    const std::array<uint32_t, 4> first = philox({}, key_);
+    std::copy(first.begin(), first.end(), words_.begin());
+    filled_ = kBlockWords;
+    block_ = 1;
+    return;
+  }
+  static_assert(kBlocks * kBlockWords == std::tuple_size_v<decltype(words_)>);
+  philox_blocks(block_, key_, words_.data());
+  filled_ = words_.size();
+  block_ += kBlocks;
 }
 
 float RandomStream::next_normal() {

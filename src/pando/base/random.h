@@ -27,7 +27,10 @@ inline float to_unit_float(uint32_t word) { return static_cast<float>(word >> 8)
 class RandomStream {
  public:
   explicit RandomStream(uint64_t key) : key_(key) {}
-  uint32_t next_word();
+  uint32_t next_word() {
+    if (used_ == filled_) refill();
+    return words_[used_++];
+  }
   float next_uniform() { return to_unit_float(next_word()); }  // [0, 1)
   float next_normal();                                         // mean 0, standard deviation 1
   // A normal number, drawn again until it lies within two standard deviations.
@@ -35,10 +38,15 @@ class RandomStream {
   uint64_t next_below(uint64_t bound);  // [0, bound) without bias
 
  private:
+  void refill();
+
   uint64_t key_;
   uint64_t block_ = 0;
-  int used_ = 4;
-  std::array<uint32_t, 4> words_{};
+  // Words that are made ahead: one block at first, because many streams are short, then many at
+  // once, which is several times as fast.
+  size_t used_ = 0;
+  size_t filled_ = 0;
+  std::array<uint32_t, 64> words_;
 };
 
 // 0..count-1 in an order that is a pure function of the key (Fisher-Yates).

@@ -46,19 +46,19 @@ void fill_scaled(const VarianceScalingOptions& options, const Shape& shape, std:
                  uint64_t key) {
   const double variance = options.scale / std::max(1.0, fan(fans_of(shape), options.mode));
   RandomStream random(key);
-  const auto draw = [&]() -> double {
-    switch (options.distribution) {
-      case Distribution::uniform:
-        return std::sqrt(3 * variance) * (2 * static_cast<double>(random.next_uniform()) - 1);
-      case Distribution::normal:
-        return std::sqrt(variance) * static_cast<double>(random.next_normal());
-      case Distribution::truncated_normal:
-        return std::sqrt(variance) / kTruncatedDeviation *
-               static_cast<double>(random.next_truncated_normal());
-    }
-    return 0;
+  const auto fill = [&](double factor, const auto& draw) {
+    for (float& value : values) value = static_cast<float>(factor * draw());
   };
-  for (float& value : values) value = static_cast<float>(draw());
+  switch (options.distribution) {
+    case Distribution::uniform:
+      return fill(std::sqrt(3 * variance),
+                  [&] { return 2 * static_cast<double>(random.next_uniform()) - 1; });
+    case Distribution::normal:
+      return fill(std::sqrt(variance), [&] { return static_cast<double>(random.next_normal()); });
+    case Distribution::truncated_normal:
+      return fill(std::sqrt(variance) / kTruncatedDeviation,
+                  [&] { return static_cast<double>(random.next_truncated_normal()); });
+  }
 }
 
 Initializer scaled(std::string name, VarianceScalingOptions options) {
