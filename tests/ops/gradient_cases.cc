@@ -90,11 +90,6 @@ void add_norm_cases(Cases& cases) {
   };
   cases.push_back({"batch_norm_batch", whole("4,2,1,3")});
   cases.push_back({"batch_norm_matrix", whole("5,3")});
-  cases.push_back({"batch_norm_residual",
-                   "graph(x: f32[4,3] variable, r: f32[4,3] variable, g: f32[3] variable,"
-                   " b: f32[3] variable) { k = batch_moments(x) m, v, u = combine_moments(k)"
-                   " y = batch_norm(x, m, v, g, b, r) {batch_statistics=1, epsilon=0.01}"
-                   " return result y=y }"});
   cases.push_back({.name = "batch_norm_padding", .graph = whole("5,2,2,3"), .valid = 3});
   cases.push_back({"batch_norm_input_only",
                    "graph(x: f32[4,2] variable, g: f32[2] feed, b: f32[2] feed) {"

@@ -23,8 +23,7 @@ PassPipeline default_pipeline() {
   pipeline.add<FuseConvPool>();
   pipeline.add<FuseConvPoolGrad>();  // after fuse-pool-grad, which gives it the activation
   pipeline.add<FuseBatchNormGrad>();
-  pipeline.add<FuseNormAdd>();  // after fuse-batch-norm-grad, which takes norms without a residual
-  pipeline.add<EraseDead>();    // after fusion, which leaves nodes behind
+  pipeline.add<EraseDead>();       // after fusion, which leaves nodes behind
   pipeline.add<LowerPrecision>();  // after fusion: values inside a fused op are not rounded
   pipeline.add<SelectKernels>();   // after fusion: a fused op has one kernel, not two
   pipeline.add<SplitStages>();     // after select-kernels: recompute copies the final nodes

@@ -1,7 +1,7 @@
-// Batch normalisation with given statistics: gamma (x - mean) / sqrt(variance + epsilon) + beta,
-// and a residual, which only fusion adds. With batch_statistics = 1 the statistics come from this
-// batch, and the gradient of x includes their dependence on x; mean and variance themselves get no
-// gradient. SPDX-License-Identifier: MIT
+// Batch normalisation with given statistics: gamma (x - mean) / sqrt(variance + epsilon) + beta.
+// With batch_statistics = 1 the statistics come from this batch, and the gradient of x includes
+// their dependence on x; mean and variance themselves get no gradient.
+// SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/activation_attribute.h"
 #include "pando/ops/all_ops.h"
@@ -60,7 +60,6 @@ void add_batch_norm_gradients(const ir::Node& node, std::span<ir::Value* const> 
       }
     }
   }
-  if (node.num_inputs() > 5) grad.add(node.input(5), dy[0]);
   if (!grad.wants(x)) return;
   inputs.push_back(gamma);
   inputs.insert(inputs.end(), totals.begin(), totals.end());
@@ -90,8 +89,7 @@ OpDef batch_norm_op() {
                  {.name = "mean", .shared = true},
                  {.name = "variance", .shared = true},
                  {.name = "gamma", .shared = true},
-                 {.name = "beta", .shared = true},
-                 {.name = "residual", .optional = true}},
+                 {.name = "beta", .shared = true}},
       .outputs = {"y"},
       .attributes = with_activation({{"epsilon", 0.001, {}}, {"batch_statistics", int64_t{0}, {}}}),
       .traits = {Trait::pixelwise, Trait::takes_post_op},
@@ -105,7 +103,6 @@ OpDef batch_norm_op() {
                                     flag);
             }
             check_per_channel(node, 0, 1, 5);
-            if (node.num_inputs() > 5) require_f32_shape(node, 5, node.input(0)->shape());
             return std::vector{node.input(0)->type()};
           },
       .grad = add_batch_norm_gradients,

@@ -34,7 +34,7 @@ bool is_fusable_mask(const ir::Graph& graph, const ir::Node& node) {
   const std::string& activation = ops::definition(node).gradient_of;
   if (activation.empty() || graph.is_output(node.output())) return false;
   const ir::Node* norm = node.input(1)->producer();
-  if (norm == nullptr || norm->op() != "batch_norm" || norm->num_inputs() != 5) return false;
+  if (norm == nullptr || norm->op() != "batch_norm") return false;
   if (ops::text_attribute(*norm, "activation") != activation) return false;
   const auto users = graph.users(node.output());
   return !users.empty() && std::all_of(users.begin(), users.end(), [&](const ir::Node* user) {

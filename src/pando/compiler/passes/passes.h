@@ -99,15 +99,6 @@ class FuseBatchNormGrad : public Pass {
   bool run(CompileState& state) const override;
 };
 
-class FuseNormAdd : public Pass {
- public:
-  std::string_view name() const override { return "fuse-norm-add"; }
-  std::string_view purpose() const override {
-    return "in training, adds a residual inside the batch norm before the sum";
-  }
-  bool run(CompileState& state) const override;
-};
-
 class EraseDead : public Pass {
  public:
   std::string_view name() const override { return "erase-dead"; }

@@ -44,7 +44,6 @@ bool RepeatNorms::run(CompileState& state) const {
   for (const auto& node : graph.nodes()) {
     if (backward.contains(node.get())) break;  // behind it are only copies of recompute
     if (node->op() != "batch_norm" || !keeps_input(*node, backward, graph)) continue;
-    if (node->num_inputs() > 5) continue;  // its residual would have to be kept too
     norms.push_back(node.get());
   }
   bool changed = false;

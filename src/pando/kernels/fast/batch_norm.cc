@@ -17,13 +17,12 @@ using fast::PixelRows;
 using fast::Range;
 using fast::ScratchCutter;
 
-constexpr int kMostInputs = 8;
-constexpr int kResidual = 5;  // the input of batch_norm that is added to the result, if it is there
-
-// The constants of one batch_norm node or gradient. An input has pixels, or one number per channel.
+// The constants of one batch_norm node or gradient. The first inputs, `pixel_inputs` of them, have
+// pixels; the others have one number per channel.
 struct Norm {
-  explicit Norm(const ir::Node& node)
-      : rows(node.input(0)->shape()),
+  Norm(const ir::Node& node, int with_pixels)
+      : pixel_inputs(with_pixels),
+        rows(node.input(0)->shape()),
         row(fast::channel_row(rows.channels)),
         epsilon(static_cast<float>(ops::number_attribute(node, "epsilon"))),
         activation(node_activation(node)),
@@ -31,18 +30,17 @@ struct Norm {
     num_inputs = node.num_inputs();
     for (int i = 0; i < num_inputs; ++i) {
       dtypes[static_cast<size_t>(i)] = node.input(i)->type().dtype;
-      has_pixels[static_cast<size_t>(i)] = node.input(i)->shape() == node.input(0)->shape();
     }
   }
 
+  int pixel_inputs;
   PixelRows rows;
   ChannelRow row;
   float epsilon;
   NodeActivation activation;
   fast::SampleOutput output;
   int num_inputs;
-  std::array<DType, kMostInputs> dtypes = {};
-  std::array<bool, kMostInputs> has_pixels = {};
+  std::array<DType, 8> dtypes = {};
 
   bool halves() const { return half::is_half(dtypes[0]); }
   // Elements that are processed at a time: whole rows.
@@ -65,7 +63,7 @@ struct NormInputs {
     for (int i = 0; i < norm.num_inputs; ++i) {
       const auto at = static_cast<size_t>(i);
       const DType dtype = norm.dtypes[at];
-      const bool pixels = norm.has_pixels[at];
+      const bool pixels = i < norm.pixel_inputs;
       float* wide = nullptr;
       if (half::is_half(dtype)) wide = cutter.floats(pixels ? block : norm.rows.channels);
       if (args == nullptr) continue;
@@ -77,9 +75,8 @@ struct NormInputs {
     }
     if (norm.halves()) results = cutter.floats(block);
   }
-  std::array<fast::Elements, kMostInputs> elements = {nullptr, nullptr, nullptr, nullptr,
-                                                      nullptr, nullptr, nullptr, nullptr};
-  std::array<const float*, kMostInputs> numbers = {};
+  fast::Elements elements[2] = {nullptr, nullptr};
+  const float* numbers[8] = {};
   float* results = nullptr;
 };
 
@@ -98,12 +95,11 @@ void run_batch_norm(const Norm& norm, const KernelArgs& args, const StepArgs& st
   const Range pixels = norm.rows.pixel_share(step.part);
   const int64_t end = pixels.end * norm.rows.channels;
   const int64_t chunk = std::max<int64_t>(norm.chunk(end), 1);
-  fast::AffineRows rows{center, scale, shift, norm.activation.kind, norm.activation.alpha};
   for (int64_t at = pixels.begin * norm.rows.channels; at < end; at += chunk) {
     const int64_t count = std::min(chunk, end - at);
-    if (norm.num_inputs > kResidual) rows.residual = in.elements[kResidual].block(at, count);
     fast::apply_affine(in.elements[0].block(at, count), norm.output.block(args, at, in.results),
-                       count, norm.row, rows);
+                       count, norm.row,
+                       {center, scale, shift, norm.activation.kind, norm.activation.alpha});
     norm.output.finish(args, step, at, count, in.results);
   }
 }
@@ -200,7 +196,7 @@ void run_input_grad(const Norm& norm, bool totals, const KernelArgs& args, const
 }  // namespace
 
 KernelOffer fast_batch_norm(const ir::Node& node) {
-  const Norm norm(node);
+  const Norm norm(node, 1);
   ScratchCutter plan;
   for (int i = 0; i < 3; ++i) plan.floats(norm.row.length());
   const NormInputs inputs(norm, nullptr, norm.chunk(0), plan);
@@ -211,7 +207,7 @@ KernelOffer fast_batch_norm(const ir::Node& node) {
 }
 
 KernelOffer fast_batch_norm_sums(const ir::Node& node) {
-  const Norm norm(node);
+  const Norm norm(node, 2);
   const auto run = [norm](const KernelArgs& args, const StepArgs& step) {
     run_sums(norm, args, step);
   };
@@ -223,7 +219,7 @@ KernelOffer fast_batch_norm_sums(const ir::Node& node) {
 }
 
 KernelOffer fast_batch_norm_input_grad(const ir::Node& node) {
-  const Norm norm(node);
+  const Norm norm(node, 2);
   const bool totals = node.num_inputs() >= 7;
   ScratchCutter plan;
   for (int i = 0; i < 5; ++i) plan.floats(norm.row.length());

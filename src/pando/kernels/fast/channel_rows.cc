@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "pando/base/multiversion.h"
+#include "pando/kernels/fast/activation_loops.h"
 
 namespace pando::kernels::fast {
 namespace {
@@ -155,6 +156,52 @@ void center_on_block(const float* x, int64_t count, ChannelRow row, ChannelScrat
   }
 }
 
+template <Activation activation>
+PANDO_INLINE void affine_body(const float* x, float* y, int64_t count, int64_t length,
+                              const AffineRows& rows) {
+  const float* __restrict center = rows.center;
+  const float* __restrict scale = rows.scale;
+  const float* __restrict shift = rows.shift;
+  const float alpha = rows.alpha;
+  for (int64_t base = 0; base < count; base += length) {
+    const int64_t n = std::min(length, count - base);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+      const float value = (x[base + i] - center[i]) * scale[i] + shift[i];
+      if constexpr (activation == Activation::none) {
+        y[base + i] = value;
+      } else if constexpr (activation == Activation::relu) {
+        y[base + i] = value < 0 ? 0 : value;
+      } else if constexpr (activation == Activation::relu6) {
+        const float floored = value < 0 ? 0 : value;
+        y[base + i] = floored > 6 ? 6 : floored;
+      } else {
+        y[base + i] = value > 0 ? value : value * alpha;
+      }
+    }
+  }
+}
+
+PANDO_MULTIVERSION void affine(const float* x, float* y, int64_t count, int64_t length,
+                               const AffineRows& rows) {
+  affine_body<Activation::none>(x, y, count, length, rows);
+}
+
+PANDO_MULTIVERSION void affine_relu(const float* x, float* y, int64_t count, int64_t length,
+                                    const AffineRows& rows) {
+  affine_body<Activation::relu>(x, y, count, length, rows);
+}
+
+PANDO_MULTIVERSION void affine_relu6(const float* x, float* y, int64_t count, int64_t length,
+                                     const AffineRows& rows) {
+  affine_body<Activation::relu6>(x, y, count, length, rows);
+}
+
+PANDO_MULTIVERSION void affine_leaky_relu(const float* x, float* y, int64_t count, int64_t length,
+                                          const AffineRows& rows) {
+  affine_body<Activation::leaky_relu>(x, y, count, length, rows);
+}
+
 template <bool masked, bool sloped>
 PANDO_INLINE void gradient_body(const GradientData& data, int64_t count, int64_t length,
                                 const GradientRows& rows) {
@@ -219,6 +266,24 @@ int64_t block_elements(ChannelRow row) {
 
 void repeat_channels(ChannelRow row, float* numbers) {
   for (int64_t i = row.channels; i < row.length(); ++i) numbers[i] = numbers[i - row.channels];
+}
+
+void apply_affine(const float* x, float* y, int64_t count, ChannelRow row, const AffineRows& rows) {
+  switch (rows.activation) {
+    case Activation::none: return affine(x, y, count, row.length(), rows);
+    case Activation::relu: return affine_relu(x, y, count, row.length(), rows);
+    case Activation::leaky_relu: return affine_leaky_relu(x, y, count, row.length(), rows);
+    case Activation::relu6: return affine_relu6(x, y, count, row.length(), rows);
+    case Activation::hard_swish:
+    case Activation::swish: break;
+  }
+  // Pieces of whole rows, which are in the cache when the activation reads them.
+  const int64_t step = std::max<int64_t>(4096 / row.length(), 1) * row.length();
+  for (int64_t at = 0; at < count; at += step) {
+    const int64_t piece = std::min(step, count - at);
+    affine(x + at, y + at, piece, row.length(), rows);
+    activate({rows.activation, rows.alpha}, y + at, piece);
+  }
 }
 
 void apply_gradient(const GradientData& data, int64_t count, ChannelRow row,

@@ -27,14 +27,13 @@ int64_t block_elements(ChannelRow row);
 // Repeats the first `channels` numbers of a row over the rest of the row.
 void repeat_channels(ChannelRow row, float* numbers);
 
-// y = activation((x - center) * scale + shift + residual), with rows of numbers.
+// y = activation((x - center) * scale + shift), with rows of numbers.
 struct AffineRows {
   const float* center = nullptr;
   const float* scale = nullptr;
   const float* shift = nullptr;
   Activation activation = Activation::none;
   float alpha = 0;
-  const float* residual = nullptr;  // as many elements as x; may be null
 };
 void apply_affine(const float* x, float* y, int64_t count, ChannelRow row, const AffineRows& rows);
 

@@ -1,7 +1,6 @@
 # The fast kernels: a target of their own within the folder `kernels`, for their compiler options.
 pando_module(kernels_fast HOT
   fast/activation_loops.cc
-  fast/affine_rows.cc
   fast/avg_pool.cc
   fast/batch_moments.cc
   fast/batch_norm.cc

@@ -106,9 +106,8 @@ KernelOffer reference_batch_norm(const ir::Node& node) {
       const double beta = args.in(4)[c];
       for (int64_t r = 0; r < rows.count(); ++r) {
         const int64_t at = r * rows.channels + c;
-        const double residual = args.num_inputs > 5 ? args.in(5)[at] : 0;
         args.out()[at] =
-            activation(static_cast<float>(gamma * known.normal(args.in(0)[at]) + beta + residual));
+            activation(static_cast<float>(gamma * known.normal(args.in(0)[at]) + beta));
       }
     }
   });
