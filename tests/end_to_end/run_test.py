@@ -326,9 +326,12 @@ def configurations_are_kept(launcher):
 
 
 def hosts_get_their_instances(launcher):
-    """Two host names for this machine: the remote shell starts both daemons locally."""
+    """Two host names for this machine: the remote shell starts both daemons locally. Each has a folder
+    of its own for files of Open MPI, whose daemons do not expect each other there."""
     agent = launcher.script("agent", "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\n"
-                            f"echo $1 >> {launcher.folder}/hosts\nshift\nexec sh -c \"$*\"\n")
+                            f"echo $1 >> {launcher.folder}/hosts\n"
+                            f"export TMPDIR={launcher.folder}/$1\nmkdir $TMPDIR\n"
+                            "shift\nexec sh -c \"$*\"\n")
     done = subprocess.run(
         launcher.command("--num-instances 4 --num-replicas 8 -H node[07-08]", [])[:-1]
         + ["--mpi-global-args", f"--mca plm_rsh_agent {agent}", "--print-topology", "sh", "-c",
