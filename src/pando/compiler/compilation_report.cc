@@ -24,8 +24,9 @@ StepPart part_of(const Program& program, const Call& call) {
 void add_decision(OpReport& report, const KernelDecision& decision) {
   if (decision.times.empty()) report.given = decision.candidate;
   report.timed = decision.times;
-  std::ranges::stable_partition(
-      report.timed, [&](const KernelTime& time) { return time.candidate == decision.candidate; });
+  std::stable_partition(report.timed.begin(), report.timed.end(), [&](const KernelTime& time) {
+    return time.candidate == decision.candidate;
+  });
 }
 
 OpReport op_report(const Program& program, int index, const LayerNames& layers) {
