@@ -1,5 +1,6 @@
 // The runs of a folder as a list needs them. Of each run one small file is read, summary.json, and
-// again only after it has changed. SPDX-License-Identifier: MIT
+// again only after it has changed.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Draws the picture of memory over calls. SPDX-License-Identifier: MIT
+// Draws the picture of memory over calls.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 
 #include <fmt/core.h>

@@ -1,5 +1,6 @@
 // Writes what the compiler decided, for people and for programs: passes, kernels and why others
-// refused, layouts, work, memory. SPDX-License-Identifier: MIT
+// refused, layouts, work, memory.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

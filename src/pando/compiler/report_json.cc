@@ -1,4 +1,5 @@
-// The compilation report as JSON. SPDX-License-Identifier: MIT
+// The compilation report as JSON.
+// SPDX-License-Identifier: MIT
 #include "pando/base/json.h"
 #include "pando/compiler/report.h"
 

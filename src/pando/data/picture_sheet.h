@@ -1,5 +1,6 @@
 // Many small pictures of the same size side by side in one image without gaps, as pages cut them
-// out again. contact_sheet.h makes a sheet for people, with captions. SPDX-License-Identifier: MIT
+// out again. contact_sheet.h makes a sheet for people, with captions.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

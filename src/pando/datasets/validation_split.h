@@ -1,7 +1,7 @@
 // Cuts samples for validation out of the training data (--validation-split). Which samples these
 // are depends on the data and the fraction alone, not on the seed of a run: whoever validates
-// weights later measures them on samples that they were not trained on. SPDX-License-Identifier:
-// MIT
+// weights later measures them on samples that they were not trained on.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

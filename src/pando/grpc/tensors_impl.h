@@ -1,5 +1,6 @@
 // Tensors of both protocols from and to those of the model server. Pure functions: any message
-// gives a tensor or a reason. SPDX-License-Identifier: MIT
+// gives a tensor or a reason.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>

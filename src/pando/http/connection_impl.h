@@ -5,7 +5,8 @@
 //
 // Its thread runs everything but what the handler's threads call (ReplySink), which is posted
 // there. Time limits are fields that the thread looks at a few times a second (see
-// IoThread::sweep), so a request costs no timer. SPDX-License-Identifier: MIT
+// IoThread::sweep), so a request costs no timer.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <atomic>

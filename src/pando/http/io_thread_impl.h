@@ -1,5 +1,6 @@
 // A thread that serves some of the connections. Everything of a connection happens on its thread,
-// so nothing of it needs a lock. SPDX-License-Identifier: MIT
+// so nothing of it needs a lock.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <memory>

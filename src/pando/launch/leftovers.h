@@ -1,5 +1,6 @@
 // Removes the files that a daemon of Open MPI (mpirun or orted) leaves on its host when it is
-// killed. SPDX-License-Identifier: MIT
+// killed.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <functional>

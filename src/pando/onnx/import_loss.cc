@@ -1,5 +1,6 @@
 // Losses with targets that the file knows. Files for training have them; here they show that our
-// ops compute what ONNX says. SPDX-License-Identifier: MIT
+// ops compute what ONNX says.
+// SPDX-License-Identifier: MIT
 #include <cmath>
 #include <numeric>
 #include <optional>

@@ -1,7 +1,8 @@
 // Sets elements to zero with probability `rate` and scales the others by 1 / (1 - rate). The mask
-// is a pure function of the run's seed, the node's key, the sample and the element, so the
-// gradient is the same op. `mask` = "channel": all pixels of a channel are kept or dropped
-// together, "sample": all elements of a sample. SPDX-License-Identifier: MIT
+// is a pure function of the run's seed, the node's key, the sample and the element, so the gradient
+// is the same op. `mask` = "channel": all pixels of a channel are kept or dropped together,
+// "sample": all elements of a sample.
+// SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
 #include "pando/ops/attribute_values.h"

@@ -1,6 +1,7 @@
 // Functions of mathematics, element by element, by name. Activations have ops of their own with
 // fast kernels (curves.cc); these are for networks from elsewhere that compute with logarithms or
-// angles. SPDX-License-Identifier: MIT
+// angles.
+// SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/attribute_values.h"
 #include "pando/ops/shape_rules.h"

@@ -1,6 +1,7 @@
 // Numbers per sample whose sums over samples give metrics that are no means: how often classes are
 // right, how scores are spread, how values differ. A class number out of range marks a place
-// without a label, which counts nowhere. SPDX-License-Identifier: MIT
+// without a label, which counts nowhere.
+// SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
 #include "pando/ops/attribute_values.h"

@@ -1,5 +1,6 @@
 // x where x is positive, else alpha x. alpha has the axes of a sample, with an extent of 1 where
-// the elements of an axis share it. SPDX-License-Identifier: MIT
+// the elements of an axis share it.
+// SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/all_ops.h"
 #include "pando/ops/attribute_values.h"

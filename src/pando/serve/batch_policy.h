@@ -1,5 +1,6 @@
 // How requests become batches, and which requests are refused: functions of their arguments,
-// without threads and clocks. SPDX-License-Identifier: MIT
+// without threads and clocks.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,8 @@
 // Fields are found by name: those of the inputs and of the outputs, "sample_weight" for all
 // outputs, "sample_weight/NAME" for one. If there is one input of features, it may also be the
 // first field, and the labels of a single output may also be "y" or the second field; then the
-// third may be the weight of the sample. SPDX-License-Identifier: MIT
+// third may be the weight of the sample.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // MobileNet V2 (Sandler and others 2018): inverted residual blocks, which widen the channels, apply
-// a depthwise convolution and narrow them again. SPDX-License-Identifier: MIT
+// a depthwise convolution and narrow them again.
+// SPDX-License-Identifier: MIT
 #include "pando/base/strings.h"
 #include "pando/nn/layers.h"
 #include "pando/zoo/zoo.h"

@@ -1,5 +1,6 @@
 // The flags of `pando train` about checkpoints: when and where they are written, which are kept,
-// and from which one a run resumes. SPDX-License-Identifier: MIT
+// and from which one a run resumes.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,6 @@
 // The flags for what a run records besides its history: event files for TensorBoard, a record of
-// the experiment, a page to read. SPDX-License-Identifier: MIT
+// the experiment, a page to read.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // What a run left in its directory, read for pages. Nothing is written, and nothing that is
-// damaged, half written or missing stops the reading. SPDX-License-Identifier: MIT
+// damaged, half written or missing stops the reading.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,6 @@
 // load.csv of a run directory: how much of the processor, the memory and the disks the run used
-// over its time, for the report of the run. SPDX-License-Identifier: MIT
+// over its time, for the report of the run.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,7 @@
 // segmentation_report.json and segmentation_samples.png of a run directory: the segmentation report
 // for programs, with the worst and the best pictures. They are small, whatever the size of the
-// data. SPDX-License-Identifier: MIT
+// data.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <filesystem>

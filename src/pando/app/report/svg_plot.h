@@ -1,6 +1,6 @@
 // Draws numbers as SVG text: curves side by side, a heat map, and charts of dots. The pictures need
-// no other file and no script, so browsers and README pages can show them. SPDX-License-Identifier:
-// MIT
+// no other file and no script, so browsers and README pages can show them.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <optional>

@@ -1,7 +1,8 @@
 // Before:  c = conv(x, k, b) {activation=A}     y, i = max_pool(c) {window=W}
 // After:   y, i = conv_pool(x, k, b) {activation=A, window=W}
 // Applies only where it is faster: windows that do not overlap and are not padded, and no other
-// node reads c. Then c is never written at full size. SPDX-License-Identifier: MIT
+// node reads c. Then c is never written at full size.
+// SPDX-License-Identifier: MIT
 #include "pando/compiler/passes/passes.h"
 #include "pando/ops/attribute_values.h"
 #include "pando/ops/window.h"

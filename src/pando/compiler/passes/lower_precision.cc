@@ -3,7 +3,8 @@
 // Every value gets the 16-bit type, except inputs and outputs that its op declares exact. A cast is
 // inserted where the type of a value differs from the type its reader needs. Weights that stay f32
 // are read through round_variable, and so is what was computed from weights alone: these
-// conversions run once per weight update. SPDX-License-Identifier: MIT
+// conversions run once per weight update.
+// SPDX-License-Identifier: MIT
 #include <map>
 #include <tuple>
 

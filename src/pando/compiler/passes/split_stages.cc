@@ -1,7 +1,8 @@
 // Before:  a ^0   b ^1   loss ^1   b/grad ^1   a/grad ^0      (stages may be mixed)
 // After:   | a | b, loss | b/grad | a/grad |                  (one section per | |)
 // Nodes that depend on the loss seed belong to backward. A section may read what any earlier
-// section wrote, so connections may skip stages in both directions. SPDX-License-Identifier: MIT
+// section wrote, so connections may skip stages in both directions.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <unordered_set>
 

@@ -1,5 +1,6 @@
 // Places are numbers of 16 bits after the point, so that a step along a row is an addition and
-// every processor finds the same pixels. SPDX-License-Identifier: MIT
+// every processor finds the same pixels.
+// SPDX-License-Identifier: MIT
 #include "pando/data/image/warp.h"
 
 #include <algorithm>

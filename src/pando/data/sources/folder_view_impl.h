@@ -1,5 +1,6 @@
 // What the sources of pictures share, in files of their own or in records: the fields of their
-// samples, and how a picture becomes a view. Private to the folder. SPDX-License-Identifier: MIT
+// samples, and how a picture becomes a view. Private to the folder.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
 // Layers about the axes of a sample: permutation, slices, reductions, softmax, products of
-// matrices. SPDX-License-Identifier: MIT
+// matrices.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <limits>
 

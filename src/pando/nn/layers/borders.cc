@@ -1,5 +1,6 @@
 // Layers that add zeros around the pixels or cut pixels off, and those that move channels into
-// pixels. SPDX-License-Identifier: MIT
+// pixels.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 
 #include "pando/nn/layers/support.h"

@@ -1,5 +1,6 @@
 // Max and average pooling in two and three dimensions, over windows and, for the maximum, over
-// whole samples. SPDX-License-Identifier: MIT
+// whole samples.
+// SPDX-License-Identifier: MIT
 #include "pando/nn/layers/support.h"
 
 namespace pando {

@@ -1,5 +1,6 @@
 // The parts of a bound program that workers run: the calls of a lane, the accumulation of their
-// gradients, and the prologue of a weight update. SPDX-License-Identifier: MIT
+// gradients, and the prologue of a weight update.
+// SPDX-License-Identifier: MIT
 #include <cstring>
 
 #include "pando/base/random.h"

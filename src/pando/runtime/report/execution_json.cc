@@ -1,4 +1,5 @@
-// The execution report as JSON. SPDX-License-Identifier: MIT
+// The execution report as JSON.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 
 #include "pando/base/json.h"

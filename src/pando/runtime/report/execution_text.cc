@@ -1,4 +1,5 @@
-// The execution report as text. SPDX-License-Identifier: MIT
+// The execution report as text.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,6 @@
 // Ends a pickle that is cut: what the stack holds becomes the contents of the values that were
-// being filled. SPDX-License-Identifier: MIT
+// being filled.
+// SPDX-License-Identifier: MIT
 #include <utility>
 
 #include "pando/data/sources/pickle/machine_impl.h"
