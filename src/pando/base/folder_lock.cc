@@ -58,7 +58,7 @@ bool FolderLock::is_current() const {
 }
 
 FolderLock::~FolderLock() {
-  if (is_current()) ::unlink(path_.c_str());  // not that of another folder that has this name now
+  if (is_current()) ::unlink(path_.c_str());  // another folder may have this path now
   ::close(descriptor_);
 }
 

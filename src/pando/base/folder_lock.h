@@ -35,8 +35,8 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-// Whether somebody holds the lock of this name in an open folder. Writes nothing and keeps nobody
-// from taking the lock. Nothing: the file system does not say.
+// Whether a process holds the lock of this name in an open folder. Writes nothing, and does not
+// prevent other processes from taking the lock. No value: the file system cannot tell.
 std::optional<bool> is_lock_held(int folder_descriptor, const char* name = ".lock");
 
 }  // namespace pando

@@ -15,7 +15,8 @@ namespace {
 
 using Foreign = nlohmann::ordered_json;
 
-// More than any text of ours has. Deeper values would use up the stack when they are destroyed.
+// Deeper than any JSON that Pando writes. Deeper values would overflow the stack when they are
+// destroyed.
 constexpr size_t kDeepest = 500;
 constexpr size_t kShownKey = 100;  // characters in messages
 

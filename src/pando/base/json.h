@@ -97,8 +97,8 @@ class Json {
     return value == nullptr ? std::move(missing) : value->template read<T>(key);
   }
 
-  // On one line, or with so many spaces per level. Bytes that are no UTF-8 become the replacement
-  // character; numbers that are not finite become null.
+  // Writes one line or, with `indent`, that many spaces per level. Bytes that are not UTF-8 become
+  // the replacement character; numbers that are not finite become null.
   std::string dump(int indent = -1) const;
   // IoError names line and column of what is no JSON.
   static Json parse(std::string_view text);

@@ -1,4 +1,4 @@
-// How much memory the system lets this process take, and the refusal of what would not fit: a
+// How much memory the system lets this process take, and checks that refuse larger requests: a
 // process that takes more is killed without a message, or begins to swap.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// What a named parameter of a record (an optimizer, a normalisation) may be.
+// The values that a named parameter of a record (an optimizer, a normalisation) may have.
 // SPDX-License-Identifier: MIT
 #pragma once
 

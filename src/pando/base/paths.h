@@ -1,5 +1,5 @@
-// Questions about paths whose answer is no, instead of an exception, if a path cannot be followed:
-// a loop of symbolic links, a name that is too long, a folder without permission.
+// Questions about paths. The answer is no, not an exception, if a path cannot be followed: a loop
+// of symbolic links, a name that is too long, a folder without permission.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -41,9 +41,9 @@ bool is_named(int descriptor, const std::string& path) {
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
-// A lock ends with its process, also when that is killed, and other machines that share the file
-// system see it. A number of a process would say less: it is used again, and other machines count
-// on their own.
+// A lock ends with its process, even if the process is killed, and machines that share the file
+// system see the lock. A process number would not do: the system reuses numbers, and each machine
+// has its own.
 void remove_if_left(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return;

@@ -30,7 +30,7 @@ struct CommandEnd {
   int killed_by = 0;  // a signal that ended the program; 0: none
   bool timed_out = false;
   int stop_signal = 0;  // a signal to us, for which the program was ended; 0: none
-  int left_behind = 0;  // processes that went on after the program, and were ended
+  int left_behind = 0;  // processes that outlived the program and were ended
   double seconds = 0;
   double other_cores = 0;  // that other processes of this machine used meanwhile
 };

@@ -55,7 +55,7 @@ struct Comparison {
   std::vector<Row> rows;           // of the variants that ran, in their order
   std::vector<std::string> notes;  // other machines, variants that did not run
 
-  // Rows that are worse, and rows of which a value is missing.
+  // Rows with a worse value, and rows with a missing value.
   size_t regressions() const;
 };
 

@@ -1,4 +1,5 @@
-// What a run of benchmarks says: to the user, as much as he wants, and to console.log, all of it.
+// Writes the messages of a run of benchmarks: all of them to console.log, and those that the
+// options ask for to the terminal.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -16,8 +16,8 @@ constexpr double kNoisyCores = 0.1;
 class ProcessorWatch {
  public:
   ProcessorWatch();
-  // Cores that others used, on average. 0 if the time was too short to tell, or the system does not
-  // say. Includes what the host of a virtual machine took from it.
+  // Average number of cores that other processes used, and that the host took from a virtual
+  // machine. 0 if the time was too short to measure or the system does not report it.
   double other_cores() const;
 
  private:

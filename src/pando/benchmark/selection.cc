@@ -86,7 +86,7 @@ std::vector<const Benchmark*> chosen(const std::vector<Benchmark>& benchmarks,
   return list;
 }
 
-// A name that is one folder on every file system, and not that of another variant.
+// Makes a folder name that every file system accepts and that no other variant has.
 std::string folder_name(const std::string& variant, std::set<std::string>& used) {
   std::string name = variant.substr(0, kLongestFolderName);
   for (char& c : name) {

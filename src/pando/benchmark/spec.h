@@ -1,5 +1,5 @@
-// What a file of benchmarks says: one entry per benchmark, with its command, the parameters that
-// vary and the metrics that its output contains.
+// The content of a file of benchmarks: one entry per benchmark, with its command, the parameters
+// that vary and the metrics in its output.
 // SPDX-License-Identifier: MIT
 #pragma once
 

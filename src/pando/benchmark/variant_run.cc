@@ -29,7 +29,7 @@ struct RunFailure {
   std::string text;
 };
 
-// What an earlier run left there goes: a command may refuse a folder that it finds.
+// Removes the files of an earlier run, because a command may refuse an existing folder.
 void make_folder(const std::string& folder) {
   std::error_code error;
   if (path_exists(folder + "/stdout.log")) fs::remove_all(folder, error);
@@ -95,7 +95,7 @@ std::optional<double> shorter(const std::optional<double>& a, const std::optiona
 
 std::string seconds_text(double seconds) { return fmt::format("{:g}", seconds); }
 
-// The whole of one repetition: the command, its logs, its metrics.
+// Runs one repetition: the command, its logs, its metrics.
 class VariantRun {
  public:
   VariantRun(const VariantResult& variant, const std::string& folder, const RunContext& context)

@@ -59,8 +59,8 @@ Words split_at_spaces(const std::string& text) {
   return words;
 }
 
-// Without flags that begin with --wandb, and without what belongs to them: all values of
-// --wandb-tags and the like, and a truth value after --wandb.
+// Removes flags that begin with --wandb and their values: all values of --wandb-tags and similar
+// flags, and a truth value after --wandb.
 Words without_wandb(const Words& words) {
   Words kept;
   for (size_t i = 0; i < words.size(); ++i) {

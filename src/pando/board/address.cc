@@ -17,7 +17,7 @@ bool is_numeric(const std::string& host, int family) {
   return ::inet_pton(family, host.c_str(), &address) == 1;
 }
 
-// Without its port; nothing that could be read in two ways.
+// Removes the port. Returns nothing for a host that could be read in two ways.
 std::string host_name(std::string_view host) {
   const bool is_bracketed = host.starts_with('[');
   const size_t end = is_bracketed ? host.find(']') : host.find(':');

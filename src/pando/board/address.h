@@ -1,4 +1,4 @@
-// What the address of a request says: the runs that it names, and whether its host is this board.
+// Reads the address of a request: which runs it names, and whether its host is this board.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,9 +12,9 @@ namespace pando::board {
 // "run=a&run=b%20c" -> {{"run", "a"}, {"run", "b c"}}. Throws InvalidArgument for a broken % code.
 std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);
 
-// Whether a browser that sends this header Host may be answered. A page of a foreign name can make
-// the name point to this machine, and would then read the answers; a numeric address or localhost
-// cannot be such a name. `names` are others that are allowed.
+// Whether to answer a browser that sends this header Host. A foreign web page can let its own host
+// name point to this machine and then read the answers; numeric addresses and localhost are safe.
+// `names` are further allowed hosts.
 bool is_own_host(std::string_view host, const std::vector<std::string>& names);
 
 }  // namespace pando::board

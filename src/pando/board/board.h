@@ -1,5 +1,5 @@
-// What the board knows: the list of runs, and the curves of those that somebody looks at. Answers
-// as JSON, so that tests need no network.
+// The state of the board: the list of runs, and the curves of the runs that are open in a browser.
+// Answers as JSON, so that tests need no network.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -52,7 +52,7 @@ class Board {
   // Throws InvalidArgument for no runs or too many.
   Json open(const std::vector<std::string>& paths);
   // {run: id, mark, charts}: what the run has written since the mark, which moves on; {run, reset:
-  // true} if the page must open the run again; nothing if there is nothing new.
+  // true} if the page must open the run again; no value if nothing is new.
   std::optional<Json> news_of(const std::string& path, Mark& mark);
 
   // The folders of runs, for a report. Throws IoError also if a file in one of them is a link out
@@ -60,7 +60,7 @@ class Board {
   std::vector<std::filesystem::path> folders_of(const std::vector<std::string>& paths);
 
   int64_t files_read();     // summaries
-  int64_t history_bytes();  // that were read of the opened runs
+  int64_t history_bytes();  // read so far for open runs
 
  private:
   struct OpenRun {
@@ -82,7 +82,7 @@ class Board {
   RunList list_;
   std::map<std::string, std::unique_ptr<OpenRun>> open_;
   int64_t openings_ = 0;
-  int64_t closed_bytes_ = 0;  // that runs which are no longer open had read
+  int64_t closed_bytes_ = 0;  // read for runs that are closed now
 };
 
 // The path of a run as pages write it into addresses: %-codes for all but plain letters.

@@ -1,5 +1,5 @@
-// Tells open pages what has changed, by server-sent events: one thread looks at the folder, however
-// many pages there are, and at nothing while there is none.
+// Tells open pages about changes, by server-sent events. One thread looks at the folder for all
+// pages; without pages it does nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace pando::board {
 
-// What a page knows already.
+// What a page has received so far.
 struct Subscription {
   int64_t version = 0;                                // of the list
   std::vector<std::pair<std::string, Mark>> watched;  // paths of opened runs

@@ -16,7 +16,7 @@ namespace pando::board {
 namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-// Without waiting for the other end of a pipe.
+// Does not wait for the other end of a pipe.
 constexpr int kFileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 FileStamp stamp_from(const struct stat& status) {

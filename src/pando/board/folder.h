@@ -40,15 +40,15 @@ class Folder {
   std::vector<std::string> folder_names() const;  // without hidden ones, in any order
   bool has_file(const char* name) const;          // a plain one
   std::optional<FileStamp> stamp_of(const char* name) const;
-  // Whether somebody holds the lock of the folder (base/folder_lock.h); nothing if unknown.
+  // Whether a process holds the lock of the folder (base/folder_lock.h); no value if unknown.
   std::optional<bool> is_locked() const;
 
   struct Part {
     FileStamp stamp;
     std::string text;
   };
-  // What a plain file has from an offset on. Nothing if it is not there, is not a plain file or
-  // has more bytes than `most`.
+  // The bytes of a plain file from an offset on. Returns nothing if the file does not exist, is not
+  // a plain file or has more than `most` bytes.
   std::optional<Part> read(const char* name, int64_t offset, int64_t most) const;
 
  private:

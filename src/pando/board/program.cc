@@ -32,7 +32,7 @@ sigset_t block_end_signals() {
   return signals;
 }
 
-// Several boards on one machine find a port each, unless the user chose one.
+// Each board on a machine finds a free port, unless the user chose one.
 std::unique_ptr<http::Server> listen(const app::BoardFlags& flags, http::Handler& handler) {
   http::ServerOptions options;
   options.address = flags.address;

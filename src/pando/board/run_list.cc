@@ -24,7 +24,7 @@ bool has_run_file(const Folder& folder) {
 
 double seconds_of(const FileStamp& stamp) { return static_cast<double>(stamp.nanoseconds) / 1e9; }
 
-// What the file says, unless the process that wrote it is gone.
+// The state in the file, unless the process that wrote it has ended.
 app::RunState state_of(const Folder& folder, app::RunState written) {
   if (written != app::RunState::running) return written;
   return folder.is_locked() == false ? app::RunState::killed : app::RunState::running;

@@ -79,7 +79,7 @@ Subscription subscription_of(std::string_view query) {
   return result;
 }
 
-// A run that has vanished is not found, whoever notices it first.
+// The answer for a run whose folder was removed is 404, whichever function notices it first.
 http::Response failure_response(const std::exception& error) {
   const auto* own = dynamic_cast<const Error*>(&error);
   const ErrorKind kind = own == nullptr ? ErrorKind::internal : own->kind();

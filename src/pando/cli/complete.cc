@@ -65,7 +65,7 @@ Words candidates(std::span<const std::string> before) {
     command = find_named(data_verbs(), before[1]);
     if (command == nullptr) return {};
   }
-  // In `pando run [flags] pando train [flags]` the inner command is completed once it is there.
+  // In `pando run [flags] pando train [flags]`, completes the inner command once it has begun.
   for (size_t i = 1; before[0] == "run" && i < before.size(); ++i) {
     if (before[i] == "pando" || before[i].ends_with("/pando")) {
       return candidates(before.subspan(i + 1));

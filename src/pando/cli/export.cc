@@ -198,7 +198,7 @@ void check_serving_flags(ExportFlags& flags, const OptionTable& table) {
   }
 }
 
-// What the metadata says to a server.
+// The metadata that a server reads.
 void set_serving_facts(ModelFacts& facts, ExportFlags& flags, const app::TrainOptions& options) {
   const bool eight_bit = options.data.eight_bit_transfer && facts.pictures;
   const ServedInput input =
@@ -213,7 +213,7 @@ void set_serving_facts(ModelFacts& facts, ExportFlags& flags, const app::TrainOp
   facts.serving = ServingFacts{.input = input, .batch = flags.save.batch};
 }
 
-// Without a wish of the user, a model without examples is as good.
+// Examples are optional unless the user asked for them.
 std::vector<app::ExamplePicture> examples_of(const app::TrainedModel& trained,
                                              const ExportFlags& flags, bool is_asked) {
   if (flags.export_dir.empty() || flags.examples == 0) return {};

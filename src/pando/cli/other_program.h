@@ -1,4 +1,4 @@
-// Programs that are built and installed apart: they need libraries that nothing else does.
+// Programs that are built and installed separately, because they need additional libraries.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,8 +13,8 @@ struct OtherProgram {
   std::string target;  // `./pando build TARGET` makes it
 };
 
-// Replaces this program by one that stands beside it, or where the package puts it. Throws IoError
-// that says how to get it if it is not there.
+// Replaces this program by another one, which is in the same folder or where its package installs
+// it. If the other program is missing, throws an IoError that says how to get it.
 [[noreturn]] void start_other_program(const OtherProgram& program,
                                       std::span<const std::string> args);
 

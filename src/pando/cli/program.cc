@@ -90,13 +90,13 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
   const bool verbose = std::find(args.begin(), args.end(), "--verbose") != args.end();
   try {
     const int code = dispatch(args, out);
-    // What is done keeps its code if a signal comes now.
+    // A signal from now on does not change the exit code.
     const app::StopSignal ending("", app::StopSignal::ClosedOutput::as_before);
     out.flush();
     if (!out && code != app::kStopped) throw IoError("standard output cannot be written");
     if (!out) err << "pando: warning: standard output cannot be written" << std::endl;
-    // Written before end() below, because an mpirun that is told to end may not wait for that.
-    // `pando run` reads the line.
+    // Prints the status line before end(), because mpirun may not wait for end(). `pando run` reads
+    // the line.
     if (code == app::kStopped && std::getenv("PANDO_JOB") != nullptr) {
       err << comm::process_session().status_line(concat("exit code ", code)) << std::flush;
     }
@@ -116,7 +116,7 @@ int run_program(std::span<const std::string> args, std::ostream& out, std::ostre
     const bool lost = own != nullptr && own->kind() == ErrorKind::comm;
     comm::process_session().report_failure(
         app::describe(error, false), lost ? comm::FailureKind::lost_peer : comm::FailureKind::own);
-    // These two codes come on all instances together; other errors may concern only this one.
+    // All instances end with these two codes together; other errors may concern only this instance.
     const int code = app::exit_code_of(error);
     const bool agreed = code == app::kStopped || code == app::kNonFiniteLoss;
     comm::process_session().end(code, agreed ? comm::Ending::together : comm::Ending::alone);

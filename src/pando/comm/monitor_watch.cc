@@ -294,8 +294,8 @@ void Watch::settle(const std::string& cause, bool noticed_here) {
   phase_until_ = now_ + kDelivery;
   cause_ = cause;
   if (noticed_here) say("pando: " + cause);
-  // Instance 0 tells all others, the others tell instance 0. An instance that seems lost is told
-  // too: it may only have been stopped for a while.
+  // Instance 0 tells all others, the others tell instance 0. An instance that seems lost also gets
+  // the message, because it may only have been stopped for a while.
   for (Peer& peer : peers_) {
     if (peer.standing == Standing::member && noticed_here) peer.link.send("failed " + cause);
   }

@@ -23,9 +23,9 @@ class MpiInstance : public Communicator {
   // A number that grows while this instance sends to others or waits for them.
   virtual int64_t activity() const = 0;
 
-  // Makes progress on messages that MPI has not delivered yet. Messages that are done() here can
-  // still be in transit, and MPI works only while it is called: call this while waiting for
-  // anything else.
+  // Makes progress on messages that MPI has not delivered yet. MPI works only inside its own calls,
+  // and messages that are done() here can still be in transit: call this while waiting for anything
+  // else.
   virtual void progress() = 0;
   // Ends MPI in this process once all processes have called this. Returns false if some have not
   // within `patience` (no value: no limit); MPI then continues. Throws CommError after fail().

@@ -66,7 +66,7 @@ std::string Session::apart() const {
 }
 
 Job Session::make_job(const Launch& launch) {
-  if (!launch.introduces) {  // MPI would end the process and advise to build it differently
+  if (!launch.introduces) {  // MPI would end the process with wrong advice
     throw CommError(launch.launcher, " started this process as one of several (", launch.evidence,
                     ") without a way to find the others; use srun --mpi=pmix (srun --mpi=pmi2 "
                     "for MPICH), or start pando run inside the allocation");

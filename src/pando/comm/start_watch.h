@@ -13,7 +13,7 @@ namespace pando::comm {
 
 struct StartWatchOptions {
   std::chrono::milliseconds first_word{30'000};  // until it says what it waits for
-  // Until it gives up; no value: never. PANDO_START_TIMEOUT, in seconds, 0 for never.
+  // The time limit from PANDO_START_TIMEOUT, in seconds, where 0 means none; no value: no limit.
   std::optional<std::chrono::milliseconds> limit = std::chrono::milliseconds(300'000);
   std::function<void(const std::string&)> say;  // empty: standard error
   std::function<void()> give_up;                // empty: ends the process with code 1

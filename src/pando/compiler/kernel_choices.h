@@ -29,7 +29,7 @@ KernelChoices parse_kernel_choices(const std::vector<std::string>& texts);
 
 namespace compiler {
 
-// What a kernel needed for a layer.
+// The measured cost of a kernel for a layer.
 struct KernelTime {
   std::string candidate;
   double seconds = 0;  // of a call while all workers are busy, with its share of packing

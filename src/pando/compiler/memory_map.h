@@ -57,12 +57,12 @@ struct PictureSize {
   int columns = 80;
 };
 
-// What a block holds, by the value it was made for: "conv_pool 'conv2d' f32[16,13,13,32]".
+// A text for a block, from the value it was made for: "conv_pool 'conv2d' f32[16,13,13,32]".
 std::string describe(const MemoryBlock& block);
 
 // Draws the working memory of a stage (upwards) over its calls (to the right), with a letter for
-// each of the largest blocks and a legend. What looks free is free, and every letter of the legend
-// is in the picture. Empty for a stage without working memory.
+// each of the largest blocks and a legend. A cell that looks free is completely free, and every
+// letter of the legend is in the picture. Empty for a stage without working memory.
 std::string memory_picture(const Program& program, const MemoryMap& map, int stage,
                            PictureSize size = {});
 

@@ -69,7 +69,7 @@ struct KernelChoice {
   std::shared_ptr<const kernels::Kernel> kernel;
   std::string candidate;
   std::vector<std::string> refusals;  // "direct: reason"
-  // Why this candidate, if ProgramOptions::decide had an answer.
+  // The reason for this candidate, if ProgramOptions::decide returned a choice.
   std::optional<KernelDecision> decision = {};
 };
 

@@ -18,7 +18,7 @@ enum class OnBadRecord { error, skip };
 std::string_view to_string(OnBadRecord choice);
 OnBadRecord parse_on_bad_record(std::string_view name);  // throws InvalidArgument
 
-// One place that could not be read.
+// A record that could not be read.
 struct BadRecord {
   std::string file;
   uint64_t offset = 0;  // of the record, in the uncompressed bytes of the file

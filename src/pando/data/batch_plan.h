@@ -66,8 +66,8 @@ struct BatchPlan {
   int64_t own_among(int64_t batches) const;
 };
 
-// Gathers the batches of a plan. It reuses its scratch memory, so that a running stream allocates
-// nothing; each thread has its own filler.
+// Gathers the batches of a plan. Reuses its scratch memory, so a running stream allocates nothing.
+// Each thread has its own filler.
 class BatchFiller {
  public:
   // Fills `into` with the batch at `at`, in its buffers where they fit. Requires: not at the end.

@@ -44,9 +44,9 @@ using GeneratorStart = std::function<Generator(int64_t pass)>;
 inline constexpr int64_t kCounted = -1;
 
 struct GeneratorOptions {
-  // The samples of a pass, which every pass must have. kCounted: from_generator() runs pass 0 to
-  // its end to count them. kEndless: nothing is counted, and when a generator ends, the next pass
-  // follows without a gap; fit then needs steps_per_epoch.
+  // The number of samples of a pass, the same for every pass. kCounted: from_generator() runs pass
+  // 0 to its end to count them. kEndless: nothing is counted, and when a generator ends, the next
+  // pass follows without a gap; fit then needs steps_per_epoch.
   int64_t size = kCounted;
   bool passes_differ = false;  // then split() and cache() refuse the data
 };
@@ -107,7 +107,7 @@ class Dataset {
   // The samples with these indices, in this order. Throws InvalidArgument for an index out of
   // range.
   Dataset select(std::vector<int64_t> indices) const;
-  // The whole set `times` times in a row, without end by default; a shuffled set has a new order
+  // Repeats the whole set `times` times, by default without end; a shuffled set has a new order
   // each time.
   Dataset repeat(int64_t times = kEndless) const;
   // These samples, then those of `other`, which must have the same fields.

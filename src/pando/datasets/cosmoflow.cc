@@ -182,7 +182,7 @@ Showing show_cosmoflow(const std::string& path, const ShowOptions& options) {
 }
 
 // Validation volumes are those of the folder validation, or with --validation-split the last ones
-// of the training folder: their names are in no order that means something.
+// of the training folder: the order of their names has no meaning.
 TrainingData load_volumes(const std::string& path, const DataLoadOptions& load) {
   const bool cuts = load.validation_split > 0;
   const fs::path beside = fs::path(path) / "train";

@@ -43,14 +43,14 @@ void add_rows(Checksum& sum, const Tensor& rows, size_t count) {
            rows.bytes() / static_cast<size_t>(rows.shape()[0]) * count});
 }
 
-// Pixels as the bytes that they were.
+// Turns pixel values back into the original bytes.
 void add_pixels(Checksum& sum, const Tensor& rows, size_t count, std::vector<uint8_t>& scratch) {
   const size_t elements = count * static_cast<size_t>(rows.shape().elements() / rows.shape()[0]);
   scratch.resize(elements);
   std::transform(rows.f32().begin(), rows.f32().begin() + static_cast<std::ptrdiff_t>(elements),
                  scratch.begin(), [](float value) {
                    const float inside = value > 0 ? std::min(value, 1.0F) : 0.0F;  // NaN is 0
-                   // Half steps, then the nearest whole step.
+                   // Rounds to half steps, then to the nearest whole step.
                    return static_cast<uint8_t>((static_cast<int>(inside * 510) + 1) / 2);
                  });
   sum.add(scratch);

@@ -47,7 +47,7 @@ std::pair<std::string, std::string> folders_of(const std::string& path, bool cut
       has_train ? "train" : "its folders", ", add --validation-split 0.1");
 }
 
-// The layout of a part; nothing: a folder per class.
+// The layout of a part; no value: a folder per class.
 std::optional<ImageLayout> layout_of(const std::string& root, const std::string& part) {
   for (const ImageLayout& layout : {mask_layout(), csv_layout()}) {
     if (layout.fits(root, part)) return layout;

@@ -53,7 +53,8 @@ TrainingData load_masked(const ImageParts& parts, const DataLoadOptions& load) {
   MaskFolders folders = read_mask_folders(
       cuts ? std::vector{parts.train} : std::vector{parts.train, parts.validation}, options);
   if (cuts) cut_part(folders.parts, load.validation_split);
-  // Not in turn: of many files the fingerprint reads every second, fourth, ...
+  // Appends all pictures, then all masks. In turn would be wrong: the fingerprint of many files
+  // reads every second, fourth, ...
   std::vector<std::string> paths;
   for (const MaskedImage& file : folders.parts[0]) paths.push_back(file.image);
   for (const MaskedImage& file : folders.parts[0]) paths.push_back(file.mask);
@@ -70,7 +71,7 @@ TrainingData load_masked(const ImageParts& parts, const DataLoadOptions& load) {
   return data;
 }
 
-// What was read of one part.
+// The masks and pictures of one part, as far as they were read.
 struct InspectedPart {
   PartFolder part;
   data::MaskList list;
@@ -167,7 +168,7 @@ VerifyReport verify_masked(const std::string& path, const VerifyOptions& options
   return std::move(builder).finish(path);
 }
 
-// The chosen part comes first. What the numbers mean is decided by the masks of both parts, as for
+// The chosen part comes first. The masks of both parts decide what the numbers mean, as for
 // training.
 MaskFolders read_part_first(const std::string& path, bool test, const ImageFolderOptions& options) {
   std::vector<std::string> folders = {choose_part(path, test).path};

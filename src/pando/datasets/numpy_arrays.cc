@@ -207,7 +207,7 @@ void shape_class_numbers(NumpyArrays& arrays) {
   }
 }
 
-// In masks of bytes 255 is never a class.
+// In masks of bytes, 255 is never a class.
 void warn_of_class_255(int64_t classes, NumpyArrays& arrays) {
   if (classes != kNotLabelledInMasks + 1) return;
   arrays.warnings.push_back(concat(arrays.train.y_place,

@@ -1,5 +1,5 @@
-// What the arrays in files of NumPy mean: which are pictures, which are labels, for training or for
-// validation, and what can be learned from them.
+// Finds out what the arrays in files of NumPy mean: which are pictures, which are labels, for
+// training or for validation, and which task they fit.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace pando::datasets {
 
-// What the name of an array says.
+// The meaning of the name of an array.
 struct ArrayRole {
   bool labels = false;  // otherwise features
   std::string part;     // "train", "validation", "val", "valid", "test"; "" for all samples
@@ -40,7 +40,7 @@ struct NumpyArrays {
 // Throws IoError for files that cannot be read and arrays that are missing or do not fit together.
 NumpyArrays read_numpy(const std::string& path);
 
-// What is learned from labels.
+// The task that labels are for.
 struct ArrayTask {
   std::string task;     // of zoo/task.h
   int64_t outputs = 0;  // classes, or numbers to predict

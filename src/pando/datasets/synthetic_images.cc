@@ -21,8 +21,8 @@ constexpr double kMean = 127;
 constexpr double kDeviation = 60;
 constexpr double kMostDeviations = 2;  // from the mean
 
-// The pixel for each number of 16 bits, as often as a truncated normal distribution has it. One
-// look replaces a logarithm and a cosine, which took a second for the images of ImageNet.
+// The pixel for each number of 16 bits, as often as a truncated normal distribution has it. Reading
+// an entry is much faster than a logarithm and a cosine.
 class PixelTable {
  public:
   PixelTable() {
@@ -51,7 +51,7 @@ class PixelTable {
   }
 
  private:
-  // Of a standard normal distribution.
+  // Numbers of a standard normal distribution.
   static double share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
   std::vector<uint8_t> pixels_ = std::vector<uint8_t>(1 << 16);

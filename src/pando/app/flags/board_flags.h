@@ -13,7 +13,7 @@ namespace pando::app {
 struct BoardFlags {
   std::string folder;  // empty: runs
   std::string address = "127.0.0.1";
-  std::optional<int> port;  // 0: any free one; nothing: 8088 or the next free one
+  std::optional<int> port;  // 0: any free port; no value: 8088 or the next free port
   std::vector<std::string> allow_host;
   bool quiet = false;
 };

@@ -1,5 +1,5 @@
-// The flags of `pando train` that come from other hardware and have a counterpart on a CPU. Those
-// that have none are in ignored_flags.h.
+// The flags of `pando train` that come from other hardware and have a counterpart on a CPU.
+// ignored_flags.h has the flags without a counterpart.
 // SPDX-License-Identifier: MIT
 #pragma once
 

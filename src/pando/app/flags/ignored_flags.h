@@ -13,7 +13,7 @@
 
 namespace pando::app {
 
-// What was given, which nobody reads but --print-config.
+// The given values. Only --print-config reads them.
 struct IgnoredFlags {
   std::map<std::string, bool> switches;
   std::map<std::string, int64_t> sizes;

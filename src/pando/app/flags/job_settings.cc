@@ -28,16 +28,16 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Whether the options say how many replicas there are. What the configuration of an earlier run
-// says was for training: a validation need not be divided as that was.
+// Whether the options set the number of replicas. A validation ignores the number in the
+// configuration of the training run if it cannot be divided among the instances.
 bool replicas_are_given(const Option& option, const TrainOptions& options) {
   if (option.origin.kind == Origin::Kind::built_in) return false;
   return options.phases.training || option.origin.kind == Origin::Kind::command_line ||
          options.devices.num_replicas % options.devices.instances == 0;
 }
 
-// A launcher that was told no number says a default (PANDO_DEFAULT_REPLICAS), which the options
-// replace; a number that it was told counts.
+// Without a number from the user, the launcher passes a default (PANDO_DEFAULT_REPLICAS), which the
+// options may replace. A number from the user has priority over the options.
 void settle_replicas(OptionTable& table, TrainOptions& options,
                      std::vector<std::string>& warnings) {
   const comm::Job& job = comm::current_job();

@@ -1,5 +1,5 @@
-// What the job that a run is part of decides about its options: replicas, files, and where it goes
-// on when the launcher has started it again.
+// Options of a run that its job decides: the number of replicas, which instance writes files, and
+// where the run continues after the launcher has restarted it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,21 +11,21 @@
 
 namespace pando::app {
 
-// Takes the number of replicas from the launcher unless that has only a default, divides them among
-// the instances, and leaves to the first instance what only it does. Gives what users should know,
-// a line each. Throws UsageError for replicas that cannot be divided. Calls no other instance.
-// Before the options are checked.
+// Takes the number of replicas from the launcher unless that is only a default, divides the
+// replicas among the instances, and switches off, on all instances but the first, what only the
+// first does. Returns a line for each thing that users should know. Call it before the options are
+// checked. Sends no messages. Throws UsageError for replicas that cannot be divided.
 std::vector<std::string> settle_job(OptionTable& table, TrainOptions& options);
 
 // Throws UsageError when the launcher gives a replica another number of devices than the options.
 void check_devices_per_replica(const DeviceFlags& devices);
 
-// What is left to choose together, after the options are known to agree: the slices that the cores
-// of the first instance suggest. All instances call it.
+// Chooses the number of slices from the cores of the first instance, for all instances. All
+// instances call it, after their options were found to agree.
 void settle_together(const Instances& instances, TrainOptions& options);
 
-// Leaves in a run directory which job it is of, so that the job finds it again. Does nothing
-// outside of jobs with a name (PANDO_JOB). Throws IoError.
+// Writes the name of the job into a run directory, so that the restarted job finds the directory.
+// Does nothing outside of jobs with a name (PANDO_JOB). Throws IoError.
 void mark_job(const std::string& run_dir);
 
 }  // namespace pando::app

@@ -43,7 +43,8 @@ std::string fingerprint_of(const std::string& path, const Model& model) {
   return fmt::format("checksum {:08x}", sum);
 }
 
-// Height and width that a file leaves open are `side`, or if that is 0 those that it recommends.
+// If the file leaves height and width open, both become `side` or, if `side` is 0, the size that
+// the file recommends.
 Model load_with_side(const std::string& path, int64_t side) {
   LoadModelOptions options{
       .height = side, .width = side, .model = {.name = fs::path(path).stem().string()}};

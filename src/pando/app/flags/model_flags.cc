@@ -86,7 +86,7 @@ const char* name_of(StochasticRounding rounding) {
   return "";
 }
 
-// The flags among these that were set to something else than their default.
+// Those of the given flags whose value differs from the default.
 std::vector<std::string> changed(const OptionTable& table,
                                  std::initializer_list<const char*> names) {
   std::vector<std::string> found;

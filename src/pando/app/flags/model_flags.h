@@ -57,11 +57,11 @@ void fill_in(NormLayerFlag& flag);
 // "16.16, stochastic rounding on, half partials"; "32.32" has nothing to add.
 std::string describe_precision(const ModelFlags& flags);
 
-// What a user should know about flags that do not do what they say. The table is the one the flags
-// are bound to.
+// Warnings about flags that have no effect with the other options. `table` is the table that the
+// flags are bound to.
 std::vector<std::string> warnings_of(const OptionTable& table, const ModelFlags& flags);
 
-// The model for samples of this shape, normalised as the flags want. Throws UsageError when
+// The model for samples of this shape, with the normalisation of the flags. Throws UsageError when
 // --norm-layer does not suit it.
 Network build_model(const ZooEntry& entry, const ModelFlags& flags, const Shape& sample,
                     int64_t classes);

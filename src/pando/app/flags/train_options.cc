@@ -204,7 +204,7 @@ void validate_passes(const std::vector<std::string>& disabled) {
   }
 }
 
-// What is said about training while there is none would be lost silently.
+// Without training, flags for training would be ignored silently.
 void validate_phases(const TrainOptions& options) {
   if (options.phases.training) return;
   const std::vector<std::pair<const char*, bool>> flags = {
@@ -249,7 +249,7 @@ void find_model_file(TrainOptions& options) {
   options.model_file = read_model_file(options.model, options.data.image_size);
 }
 
-// Before the options are checked: a cosine ends with the run.
+// Runs before the options are checked, because a cosine schedule ends with the run.
 void choose_decay(OptionTable& table, TrainOptions& options) {
   std::optional<double>& decay = options.schedule.params.epochs_to_total_decay;
   if (options.schedule.kind != ScheduleKind::cosine || decay || options.num_epochs < 1) return;
@@ -260,7 +260,7 @@ void choose_decay(OptionTable& table, TrainOptions& options) {
   }
 }
 
-// Before the options are checked: what is missing depends on the data set.
+// Runs before the options are checked, because the data set decides which options are missing.
 void choose_dataset(OptionTable& table, TrainOptions& options) {
   Option& option = table.find("dataset", "");
   if (option.origin.kind != Origin::Kind::built_in) return;
@@ -325,7 +325,7 @@ void choose_unset_options(OptionTable& table, TrainOptions& options) {
   }
 }
 
-// It decides bits too, but no option sets it.
+// No option sets this value, but the bits of a result depend on it.
 std::string with_instruction_set(const std::string& config) {
   return concat("# instruction set of the kernels: ", isa_name(),
                 " (the best of the processor, or PANDO_ISA)\n\n", config);
@@ -352,8 +352,8 @@ void settle_flags(OptionTable& table, TrainOptions& options) {
       "neither flag");
 }
 
-// The original validates nothing of its own training unless both flags name the same folder, which
-// is what we do without any. Another folder is rarely what the user means.
+// The original validates its own checkpoints only if both flags name the same folder. We do so
+// without any flag. Two different folders are rarely what the user means.
 void settle_input_dir(OptionTable& table, TrainOptions& options) {
   std::string& input = options.phases.checkpoint_input_dir;
   if (input.empty() || !options.phases.training) return;

@@ -16,7 +16,8 @@ struct TuningFlags {
   static constexpr const char* kUntil = "until:";
 
   std::string classes;  // "auto" or a number; empty: the classifier stays
-  // What pixels become for a model file that does not say it; nothing: as usual for the data set.
+  // The values of pixels for a model file that does not record them; no value: as usual for the
+  // data set.
   std::optional<std::string> preprocessing;
   std::string freeze;          // "none", "all", "until:NAME"; empty: what a model file freezes
   int64_t unfreeze_after = 0;  // epochs; 0: never

@@ -200,7 +200,7 @@ void check_checkpoints(const fs::path& folder) {
                    "; use a folder that has one, or give a file of weights");
 }
 
-// Throws UsageError if the folder that the run wrote its checkpoints to has those of another run.
+// Throws UsageError if the checkpoint folder of the run now holds checkpoints of another run.
 void refuse_other_run(const fs::path& run, const fs::path& folder) {
   if (!are_of_different_runs(run, folder)) return;
   throw UsageError("--run-dir ", run.string(), ": its folder of checkpoints, ", folder.string(),
@@ -217,7 +217,7 @@ void choose_checkpoints(ValidateCommand& command) {
     return command.table.find_exact(name)->origin.kind == Origin::Kind::command_line;
   };
   const std::string run = std::exchange(command.options.run_dir, command.output_dir);
-  if (!is_given("weights")) checkpoints.weights.clear();  // those that the earlier run began with
+  if (!is_given("weights")) checkpoints.weights.clear();  // not the initial weights of that run
   checkpoints.by_name = checkpoints.skip_mismatch = false;
   if (!is_given("checkpoint-input-dir")) phases.checkpoint_input_dir.clear();
   if (!checkpoints.weights.empty() && !phases.checkpoint_input_dir.empty()) {

@@ -37,7 +37,7 @@ struct ValidationFlags {
   int64_t micro_batch_size(int64_t of_training) const {
     return validation_micro_batch_size.value_or(of_training);
   }
-  // A target that the user set is reported even without --sweep.
+  // If the user sets a target, it is reported even without --sweep.
   bool has_target() const { return sweep || target_accuracy != kTargetAccuracy; }
 
   // The number of replicas in validation. By default the number in training if validation uses the

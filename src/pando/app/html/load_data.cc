@@ -49,7 +49,7 @@ class TimeMap {
     double epoch = 0;
     double step = 0;
   };
-  // After the last row the run validates: its epoch stays.
+  // After the last row the run only validates, so the epoch no longer changes.
   Point at(double seconds) const {
     const auto above = std::ranges::lower_bound(points_, seconds, {}, &Point::seconds);
     if (above == points_.begin()) return points_.front();

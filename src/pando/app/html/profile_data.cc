@@ -27,8 +27,8 @@ fs::path place_of(const RunRecord& run, const std::string& recorded) {
   return path_exists(moved) ? moved : fs::path();
 }
 
-// Why the files in a place of --profile or --trace are not those of this run; empty if they are, or
-// if nothing tells.
+// The reason if the files of --profile or --trace belong to another run; empty if they belong to
+// this run, or if the files do not say.
 std::string other_owner(const RunRecord& run, const fs::path& place, const RunMark& wrote) {
   const std::string own = mark_in(run.folder).id;
   if (own.empty() || wrote.id.empty() || own == wrote.id) return "";

@@ -1,5 +1,5 @@
-// What a run left in its directory, read for pages. Nothing is written, and nothing that is
-// damaged, half written or missing stops the reading.
+// Reads the files in a run directory for pages. Writes nothing. Files that are missing, damaged or
+// half written do not stop the reading.
 // SPDX-License-Identifier: MIT
 #pragma once
 

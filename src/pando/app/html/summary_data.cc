@@ -9,7 +9,7 @@
 namespace pando::app {
 namespace {
 
-// Every run has its own, so that they say nothing about why results differ.
+// These options differ between any two runs, so they do not explain different results.
 constexpr std::array kPlaces = {"run-dir", "trace", "profile", "checkpoint-output-dir", "report"};
 
 Json machine_json(const MachineFacts& machine) {

@@ -1,4 +1,4 @@
-// What a page says first about a run: its result, how it ended, what was trained on what and how.
+// The top of a page about a run: its result, how it ended, the model, the data and the options.
 // SPDX-License-Identifier: MIT
 #pragma once
 

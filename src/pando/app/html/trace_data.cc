@@ -56,7 +56,7 @@ class TraceReader {
     if (!line.starts_with("{\"ph\"")) return;
     const bool is_event = line.starts_with("{\"ph\":\"X\"");
     recorded_ += is_event ? 1 : 0;
-    // Later events of a track that has enough are not even parsed.
+    // Stops parsing a track that has enough events.
     if (is_event && full_ > 0 && is_full(line)) return;
     const std::optional<Json> event = Json::try_parse(line);
     if (!event) return;

@@ -97,7 +97,8 @@ void keep_previous_actions() {
   }
 }
 
-// After a request, SIGPIPE stays ours until the program ends: what is saved keeps its code.
+// After a request, SIGPIPE stays handled until the program ends, so that a run that saved its state
+// keeps its exit code.
 void watch_output() {
   struct sigaction found = {};
   sigaction(SIGPIPE, nullptr, &found);

@@ -44,8 +44,8 @@ class StopSignal {
   int received() const;
   // Becomes true when the first signal is received. Valid until the program ends.
   const std::atomic<bool>& wanted() const;
-  // Counts a request that another process received and told us: if the same signal comes here
-  // late, it repeats that request.
+  // Records a request that another process received and reported. If the same signal arrives here
+  // later, it counts as a repetition of that request.
   void expect_repetition() const;
 
  private:

@@ -55,7 +55,8 @@ struct HostEvents {
 
 // A frequency that does not divide the weight updates becomes the closest possible one, with a
 // warning. Throws UsageError that names the flag for a negative frequency, for a run with too many
-// updates to count, and for less than one log per epoch if the logs do not divide the epochs.
+// updates to count, and for less than one log per epoch if the number of epochs is not a multiple
+// of the epochs between logs.
 HostEvents plan_host_events(const HostEventRequest& request);
 
 }  // namespace pando::app

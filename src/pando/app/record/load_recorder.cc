@@ -127,7 +127,7 @@ class LoadLoop {
   void add_row() {
     const Clock::time_point now = Clock::now();
     const double elapsed = std::chrono::duration<double>(now - last_).count();
-    constexpr double kLeastSeconds = 0.01;  // a shorter row would say nothing
+    constexpr double kLeastSeconds = 0.01;  // too short to measure
     if (elapsed < kLeastSeconds) return;
     const LoadCounters counters = read_counters();
     LoadRow row = row_between(counters_, counters, elapsed);

@@ -24,7 +24,7 @@ int64_t wall_clock_ms();
 // Used by one thread.
 class MlperfLog {
  public:
-  // `write` is called with each line; if it is null, the log is off and all calls do nothing.
+  // Passes each line to `write`. If `write` is null, the log is off and all calls do nothing.
   explicit MlperfLog(std::function<void(const std::string&)> write,
                      std::function<int64_t()> clock_ms = wall_clock_ms);
 

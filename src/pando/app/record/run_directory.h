@@ -64,8 +64,8 @@ class RunDirectory {
   // How the run ends, for summary.json; a run that does not say so has failed.
   void end(RunState state, const std::string& cause = "");
 
-  // From now on, functions that cannot write a file keep the reason instead of throwing: what is
-  // left to do, such as validation, is worth more than its record.
+  // From now on, functions that cannot write a file keep the reason instead of throwing, so that a
+  // full disk does not stop the remaining work, such as validation.
   void defer_failures() { defers_ = true; }
   // Runs a part that writes files; false if it could not, after defer_failures().
   bool attempt(const std::function<void()>& part);

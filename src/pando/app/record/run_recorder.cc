@@ -203,7 +203,7 @@ void RunRecorder::save(const FitContext& context) {
   log_.directory().log("saved " + store_.save(*context.model, notes()).string());
 }
 
-// After the last step there is nothing left to stop: the run is complete.
+// A stop after the last step has no effect: the run is complete.
 void RunRecorder::stop_when_asked(FitContext& context) {
   const bool whole = context.epoch + 1 >= context.epochs && context.step >= context.steps;
   if (signal_.ask() == 0 || whole) return;

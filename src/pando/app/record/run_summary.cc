@@ -187,7 +187,7 @@ void SummaryWriter::take(const HistoryRow& row) {
   note_best(row);
 }
 
-// What is measured on data that the network has not seen counts more.
+// Validation figures have priority over figures of training.
 void SummaryWriter::note_best(const HistoryRow& row) {
   const Task& task = summary_.facts.task;
   std::optional<BestValue>& best = summary_.best;

@@ -1,5 +1,5 @@
-// summary.json of a run directory: what the run is, how far it is and how well it does, small
-// enough to read those of a thousand runs at once.
+// summary.json of a run directory: options, progress and results of a run. The file is small, so
+// that a reader can load a thousand of them at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -41,7 +41,7 @@ struct SummaryFacts {
 struct BestValue {
   double value = 0;
   double epoch = 0;
-  bool of_validation = true;  // false: of training, because there is no validation yet
+  bool of_validation = true;  // false: a training figure; there is no validation yet
 };
 
 struct RunSummary {

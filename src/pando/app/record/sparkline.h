@@ -8,8 +8,8 @@
 
 namespace pando::app {
 
-// Keeps at most 64 points of a curve of any length: each is the mean of as many values as the
-// others, the last of those that are left. Values that are not finite are left out.
+// Keeps at most 64 points of a curve of any length: all points are means of the same number of
+// values, except for the last one, which may have fewer. Values that are not finite are left out.
 class Sparkline {
  public:
   static constexpr size_t kMostPoints = 64;

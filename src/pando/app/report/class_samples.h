@@ -32,8 +32,8 @@ struct ClassSampleLimits {
   size_t per_hit = 6;          // of a cell on the diagonal
 };
 
-// At most limits.samples: first the most confident mistakes, the surest first; then of every cell
-// its most confident samples, cells with more samples first, a sample of each cell in turn.
+// At most limits.samples: first the mistakes, the most confident first; then the most confident
+// samples of every cell, one cell after the other, cells with more samples first.
 std::vector<ClassifiedSample> chosen_samples(std::vector<ClassifiedSample> samples,
                                              const ClassSampleLimits& limits = {});
 

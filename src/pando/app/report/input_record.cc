@@ -22,8 +22,8 @@ Json label_of(const Sample& sample) {
   return std::ranges::max_element(y.f32()) - y.f32().begin();
 }
 
-// Spread over the data, as files are often sorted by class. Sequential data are not: every sample
-// before the last one would have to be made.
+// Takes samples from all parts of the data, because files are often sorted by class. Sequential
+// data give their first samples: to reach a later one, all samples before it would have to be made.
 int64_t index_of(const Dataset& train, int64_t i, int64_t count) {
   return train.source()->sequential() ? i : i * train.size() / count;
 }

@@ -39,8 +39,8 @@ struct SegmentedPictures {
 };
 SegmentedPictures pictures_of(const SegmentedSample& sample);
 
-// A row for the first of the worst samples beside the first of the best, and so on: the three
-// pictures of each. Requires: worst.
+// One row per pair of samples: the worst beside the best, the second worst beside the second best,
+// and so on, with the three pictures of each. Requires: worst.
 Image segmentation_sheet(const std::vector<SegmentedSample>& worst,
                          const std::vector<SegmentedSample>& best);
 

@@ -14,8 +14,8 @@
 
 namespace pando::app {
 
-// The number that the name of a version's folder is: "00000123" -> 123; nothing for other names and
-// for numbers beyond 2^63.
+// Reads the number in the name of a version's folder: "00000123" -> 123. Returns nothing for other
+// names and for numbers beyond 2^63.
 std::optional<int64_t> version_number(const std::string& name);
 
 struct VersionExport {

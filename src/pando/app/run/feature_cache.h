@@ -13,7 +13,8 @@ namespace pando::app {
 
 // Computes the features for a run that will train `epochs` epochs with frozen layers, and makes the
 // model start behind them. What does not fit in memory goes into files in `folder`. Returns a line
-// that says what is kept, or why nothing is; empty: nothing is frozen, or the flags want none.
+// that says what is kept, or why nothing is kept. The line is empty if no layer is frozen or the
+// flags switch this off.
 std::string keep_features(TrainingSetup& setup, int64_t epochs,
                           const std::filesystem::path& folder);
 

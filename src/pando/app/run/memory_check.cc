@@ -54,7 +54,7 @@ int64_t trace_bytes(const TrainOptions& options) {
   return static_cast<int64_t>(trace.events_per_track) * kEventBytes * (cores + 2);
 }
 
-// What is added up for one phase of a run.
+// The items of one phase of a run.
 class Phase {
  public:
   explicit Phase(const TrainingSetup& setup) : setup_(setup) {
@@ -139,7 +139,7 @@ int64_t growing_bytes(const RunMemory& memory) {
   return bytes;
 }
 
-// The share of the growing items that fits; 0 or less: not even the others do.
+// The share of the growing items that fits; 0 or less: even the fixed items do not fit.
 double fitting_share(const RunMemory& memory) {
   const std::vector<MemoryLimit> limits = memory_limits();
   const int64_t growing = growing_bytes(memory);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The user chose the place: a restart would not help.
+// The user chose the place, so a restart would fail again.
 void as_usage(const std::string& flag, const std::function<void()>& part) {
   try {
     part();

@@ -1,5 +1,5 @@
-// The places that the user chose for the output of a run, tried before the first step: a run must
-// not fail at its end for a reason that was there at its beginning.
+// Tries the places that the user chose for output before the first step, so that a wrong place ends
+// the run at its start and not at its end.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -43,19 +43,19 @@ class PictureInput {
   ChannelMap map_;
 };
 
-// The files among the arguments, and those below the folders among them, in this order. What does
-// not exist and folders without files stay in the list, to be told of with what cannot be read.
-// Throws UsageError if there is no file at all.
+// Replaces each folder among the arguments by the files below it and keeps the order. Missing paths
+// and empty folders stay in the list: they are reported together with the files that cannot be
+// read. Throws UsageError if there is no file at all.
 std::vector<std::string> list_pictures(const std::vector<std::string>& paths);
 
-// The size at which a network gets a picture whose height, width or both are open.
+// The size to which a picture is scaled if the network leaves its height, its width or both open.
 struct SizeChoice {
   int64_t height = 0;    // 0: open
   int64_t width = 0;     // 0: open
   int64_t multiple = 1;  // open sides are rounded to multiples of it, at least one
 };
-// An open side is that of the picture, or follows the other one so that its proportions stay.
-// Throws what reading the file throws.
+// If both sides are open, the size is that of the picture; a single open side keeps the proportions
+// of the picture. Throws what reading the file throws.
 ImageSize input_size(const std::string& file, const SizeChoice& choice);
 // Whether that is `size`; false for a file that cannot be read.
 bool has_input_size(const std::string& file, const SizeChoice& choice, const ImageSize& size);

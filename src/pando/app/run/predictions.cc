@@ -193,12 +193,12 @@ class PicturePredictor {
         answers_(model, options),
         dtype_(picture_input(model.network()).dtype) {}
 
-  // What the network gives for some files, one after the other in the list.
+  // The outputs of the network for consecutive files of the list.
   struct Outputs {
     size_t first = 0;  // of the files
     size_t count = 0;
     Tensor values;
-    std::map<int64_t, std::string> missing;  // why there is nothing for a file
+    std::map<int64_t, std::string> missing;  // why a file has no output
   };
 
   Outputs compute(size_t first, size_t count, const PicturePreparation& preparation,

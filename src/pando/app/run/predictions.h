@@ -13,7 +13,7 @@
 
 namespace pando::app {
 
-// What the numbers of an output mean.
+// The meaning of the numbers of an output.
 enum class AnswerKind {
   classes,  // one class: the likeliest are shown
   labels,   // any number of classes: all are shown

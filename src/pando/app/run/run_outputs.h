@@ -1,6 +1,6 @@
 // What a run leaves for its report, beside its history: the load of the machine, some samples as
-// they reach the devices, the planned schedule, and the report itself. None of them costs a result:
-// what cannot be written is told, and the run goes on.
+// they reach the devices, the planned schedule, and the report itself. If one of them cannot be
+// written, the run warns and goes on.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -31,10 +31,10 @@ enum class WhichCheckpoint { best_or_newest, best, newest };
 struct TrainedModelOptions {
   WhichCheckpoint which = WhichCheckpoint::best_or_newest;  // of a run or a folder
   LoadModelOptions file = {};                               // for model files
-  // The flags that were given: those without effect are refused. Null: none.
+  // The given flags; flags without effect are refused. Null: none were given.
   const OptionTable* table = nullptr;
-  // The network that a file without a record of it belongs to, by the flags of `pando train`; the
-  // flags override what a checkpoint records. Null: only what has a record is accepted.
+  // The flags of `pando train` that describe the network, for files that do not record it. They
+  // override the record of a checkpoint. Null: files must have a record.
   const TrainOptions* flags = nullptr;
 };
 

@@ -165,8 +165,8 @@ TrainingState load_for_all(const Instances& instances, const std::string& path) 
   return std::move(*state);
 }
 
-// Makes two fits one for the callbacks: the first does not end and the second does not begin,
-// unless the first stops.
+// Presents two fits to the callbacks as one: hides the end of the first and the beginning of the
+// second, unless the first stops the run.
 class JoinedFits : public Callback {
  public:
   explicit JoinedFits(std::vector<std::shared_ptr<Callback>> all) : all_(std::move(all)) {}
@@ -222,7 +222,7 @@ void fit_part(const TrainingPhase& phase, FitOptions& fit) {
   setup.model.fit(setup.train_set(), fit);
 }
 
-// With --unfreeze-after the layers that are trained change in between.
+// With --unfreeze-after, more layers are trained in the second fit.
 void fit_parts(const TrainingPhase& phase, FitOptions& fit) {
   TrainingSetup& setup = phase.setup;
   const int64_t epochs = fit.epochs;

@@ -60,7 +60,7 @@ class TrainingRun {
 
   int run() {
     setup_.agree();
-    // Also with --quiet: a flag that does not do what it says changes what the result means.
+    // Prints warnings also with --quiet: a flag without effect changes the meaning of a result.
     for (const std::string& warning : setup_.warnings) out_ << "warning: " << warning << "\n";
     if (!options_.quiet) {
       out_ << setup_.model.summary() << setup_.chosen_splits << setup_.tuned_kernels << std::flush;
@@ -277,8 +277,8 @@ class TrainingRun {
     mlperf.event("eval_samples", setup_.data.sets.test.size());
   }
 
-  // Trains for a while, so that nothing is done for the first time while the clock runs, and
-  // restores the model. False if a signal arrived.
+  // Trains for a while before time is measured, then restores the model. Returns false if a signal
+  // arrived.
   bool warm_up(RunLog& log, int64_t updates) {
     AgreedSignal signal(setup_.instances,
                         "\nstopping the warm-up; another signal, after a second, ends at once\n");
@@ -369,7 +369,7 @@ class TrainingRun {
     return options_.checkpoints.folder(log.directory().path());
   }
 
-  // Validates what training wrote, unless the user names something else.
+  // Validates the checkpoints of the training, unless the user names other ones.
   ValidationRequest validation_request(RunLog& log) const {
     const ValidationFlags& flags = options_.phases;
     ValidationRequest request{.folder = flags.checkpoint_input_dir,
@@ -437,7 +437,8 @@ class TrainingRun {
   void keep_best(RunLog& log, const ValidationResult& result) const {
     if (result.checkpoints.empty() || !options_.phases.training) return;
     const ValidatedCheckpoint& best = best_of(result.checkpoints, setup_.task());
-    // Validation during training has kept it, unless it was measured only now.
+    // Validation during training has already kept the best checkpoint, unless it was measured only
+    // now.
     if (std::ranges::find(validated_, best.epoch, &ValidatedCheckpoint::epoch) != validated_.end())
       return;
     if (std::ranges::find(result.files, best.epoch, &CheckpointFile::epoch) == result.files.end()) {
@@ -474,13 +475,15 @@ class TrainingRun {
   }
 
   void log_failure(RunDirectory& directory, const std::exception& error) {
-    // It may be a full disk that ended the run; that error matters more than those that follow.
+    // Defers further errors: the error that ended the run, for example a full disk, is the one to
+    // report.
     directory.defer_failures();
     directory.log(concat("failed: ", error.what()));
     end_run(directory, state_after(exit_code_of(error)), error.what());
   }
 
-  // A run whose results are complete, but not all files, has failed: a script may need the file.
+  // A run that could not write all its files has failed even if its results are complete: a script
+  // may need the files.
   void tell_unwritten(const RunDirectory& directory, int code) {
     const std::string failures = join(directory.failures(), "; ");
     if (code != kDone && !failures.empty()) out_ << "warning: " << failures << std::endl;
@@ -489,7 +492,8 @@ class TrainingRun {
     });
   }
 
-  // Lists skipped records, also with --quiet: data that were left out are part of the result.
+  // Lists skipped records, also with --quiet, because a result depends on the data that were left
+  // out.
   void tell_skipped(RunDirectory& directory) const {
     const std::vector<BadRecord>& skipped = setup_.data.skipped;
     if (skipped.empty()) return;
@@ -502,10 +506,10 @@ class TrainingRun {
   const TrainingParts& parts_;
   int64_t begin_ms_;
   TrainingSetup setup_;
-  std::optional<TrainingState> state_;  // that training continues from
+  std::optional<TrainingState> state_;  // the state that training continues from
   std::optional<OutputPlaces> places_;
   Clock::time_point start_;                     // of the phases
-  double epochs_ = 0;                           // that the weights were trained for
+  double epochs_ = 0;                           // epochs that the weights were trained for
   std::vector<ValidatedCheckpoint> validated_;  // during training
   std::optional<int64_t> restored_;             // the epoch whose weights --restore-best restored
   bool reached_target_ = false;

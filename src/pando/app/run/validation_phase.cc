@@ -52,7 +52,7 @@ void put_last(RunLog& log, const CheckpointFile& restored, std::vector<Checkpoin
                       epoch_text(restored.epoch)));
 }
 
-// An empty path stands for the current weights of the model.
+// An empty path means the current weights of the model.
 std::vector<CheckpointFile> choose_files(RunLog& log, const ValidationRequest& request) {
   if (!request.file.empty()) {
     return {{request.file, epoch_of(request.file.filename().string()).value_or(0)}};

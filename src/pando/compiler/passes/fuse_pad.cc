@@ -14,7 +14,7 @@ namespace pando::compiler {
 
 namespace {
 
-// What the pads of a convolution become: low of all spatial axes, then high.
+// The new pads of the convolution: low of all spatial axes, then high.
 ir::Ints joined_pads(const ir::Node& pad, const ir::Node& conv) {
   const ir::Ints low = ops::ints_attribute(pad, "low");
   const ir::Ints high = ops::ints_attribute(pad, "high");

@@ -39,7 +39,7 @@ void fuse(ir::Graph& graph, const ir::Node* add, int summand) {
   inputs.push_back(add->input(1 - summand));
   ir::Attributes attributes = conv->attributes();
   for (const auto& [name, value] : add->attributes().values()) attributes.set(name, value);
-  // In the place of the sum, where both summands are known.
+  // Replaces the sum at its own position, where both summands exist.
   ir::Node* fused = graph.insert_before(add, {.op = "conv",
                                               .inputs = std::move(inputs),
                                               .attributes = std::move(attributes),

@@ -81,7 +81,7 @@ class Planner {
   }
 
  private:
-  // What the planner knows about the readers of a value.
+  // The readers of a value, as the planner needs them.
   struct Uses {
     int last = -1;
     int last_section = -1;

@@ -1,9 +1,9 @@
 // Before:  y = batch_norm(x, m, v, g, b)   z = conv(y, k) | dk = conv_filter_grad(y, dz) ...
 // After:   y = batch_norm(x, m, v, g, b)   z = conv(y, k) | y' = batch_norm(x, m, v, g, b)
 //          dk = conv_filter_grad(y', dz) ...
-// Backward of a normalisation reads x anyway, so x is kept. Then y need not be: it is one pass over
-// x to compute it again, with the same kernel and the same bits. Forward writes y into memory that
-// is free again soon and therefore in the cache, and backward reads one large value from memory
+// Backward of a normalisation reads x anyway, so x is kept. Then y is not kept: one pass over x
+// computes it again, with the same kernel and the same bits. Forward writes y into memory that is
+// free again soon and therefore in the cache, and backward reads one large value from memory
 // instead of two.
 // SPDX-License-Identifier: MIT
 #include <unordered_set>

@@ -70,7 +70,7 @@ class Chooser {
   using OfferFunction = kernels::KernelOffer (*)(const kernels::Candidate&, const ir::Node&,
                                                  WinogradTiles most);
 
-  // What the candidate offers, unless the options forbid it.
+  // The candidate's offer, unless the options forbid the candidate.
   kernels::KernelOffer allowed_offer(const ir::Node& node, const kernels::Candidate& candidate,
                                      OfferFunction offer_of) const {
     if (!kernels::allows(tiles_of_winograd(node), candidate.name) ||
@@ -135,8 +135,9 @@ class Chooser {
     choice.refusals.push_back(decision->candidate + ": chosen for this layer, but not available");
   }
 
-  // Where a picture is even, all values under a window are equal, and the first one gets the
-  // gradient. Tiles of 4x4 round them differently: the last bit of the weights would decide.
+  // In a uniform area of a picture all values under a window are equal, and the first one gets the
+  // gradient. Tiles of 4x4 round equal values differently, so rounding would choose which value
+  // gets it.
   WinogradTiles tiles_of_winograd(const ir::Node& node) const {
     const WinogradTiles most = state_.options.winograd;
     return pooled_.contains(&node) ? std::min(most, WinogradTiles::up_to_2) : most;

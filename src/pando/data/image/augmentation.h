@@ -10,7 +10,7 @@
 
 namespace pando {
 
-// Nothing: as is usual for the data set.
+// No value: as usual for the data set.
 struct AugmentationChoice {
   std::optional<bool> flip;  // mirrors half of the pictures left to right
   // Images of a fixed size: zeros around them before a random crop. Views: only 0 is allowed and

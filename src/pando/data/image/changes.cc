@@ -117,7 +117,7 @@ void draw_erasing(const ChangeOptions& options, const SampleKey& key, const Imag
   }
 }
 
-// The map of a change that moves pixels; nothing for the others.
+// The map of a change that moves pixels; no value for other changes.
 std::optional<AffineMap> map_of(const PictureChange& change, const ImageSize& size) {
   const double amount = change.amount;
   switch (change.kind) {

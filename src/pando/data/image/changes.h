@@ -36,7 +36,7 @@ enum class ErasingFill {
   noise  // random bytes
 };
 
-// Places that come from outside of a picture get its mean colour; those of a mask get -1.
+// Pixels whose source is outside the picture get its mean colour; in a mask they get -1.
 struct ChangeOptions {
   bool flip_rows = false;  // turns half of the pictures upside down
   double rotation = 0;     // by up to so many degrees in either direction, at most 180
@@ -53,7 +53,8 @@ struct ChangeOptions {
 // Throws InvalidArgument for a number out of range; `place` begins the message.
 void check_changes(const ChangeOptions& options, const char* place);
 
-// Which sample of which epoch: everything random about it is a function of these numbers.
+// Identifies a sample of an epoch. All random choices for the sample are a function of these
+// numbers.
 struct SampleKey {
   uint64_t seed = 0;
   int64_t epoch = 0;
@@ -105,7 +106,7 @@ PictureChanges draw_changes(const ChangeOptions& options, const SampleKey& key,
 
 // Applies the changes in place. Pictures have 1 or 3 channels.
 void change_picture(const PictureChanges& changes, Image& picture);
-// Applies those that move pixels, to class numbers [height, width].
+// Applies the changes that move pixels to a mask, class numbers [height, width].
 void change_mask(const PictureChanges& changes, const ImageSize& size, std::span<int32_t> mask);
 
 }  // namespace pando

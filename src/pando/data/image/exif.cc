@@ -45,7 +45,7 @@ ExifBytes exif_of_jpeg(ExifBytes file) {
   const ExifNumbers numbers{file};
   for (size_t at = 2; at + 4 <= file.size() && file[at] == 0xff;) {
     const uint8_t marker = file[at + 1];
-    if (marker == 0xff) {  // any number of them may stand before a marker
+    if (marker == 0xff) {  // a marker may follow any number of fill bytes
       ++at;
       continue;
     }
@@ -78,9 +78,9 @@ int64_t turned_start(int64_t start, int64_t length, int64_t extent, bool flip) {
 
 }  // namespace
 
-// What a viewer does with 2 to 8: mirror left to right; half a turn; mirror top to bottom; exchange
-// rows and columns; a quarter turn to the right; exchange them along the other diagonal; a quarter
-// turn to the left.
+// The actions of a viewer for the values 2 to 8: mirror left to right; half a turn; mirror top to
+// bottom; exchange rows and columns; a quarter turn to the right; exchange them along the other
+// diagonal; a quarter turn to the left.
 Turn turn_of(int64_t orientation) {
   if (orientation < 1 || orientation > 8) return {};
   const auto is_one_of = [&](std::string_view digits) {

@@ -1,4 +1,4 @@
-// Writing JPEG; the rules about jumps are those of jpeg.cc.
+// Writes JPEG. The rules about jumps in jpeg.cc apply here too.
 // SPDX-License-Identifier: MIT
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs it first

@@ -60,8 +60,8 @@ struct Between {
   }
 };
 
-// What is written for a pixel. Loops over a number of channels that the compiler knows are
-// unrolled; 0: any number.
+// Computes one pixel of the result. The compiler unrolls the loop if the number of channels is a
+// constant; 0: any number.
 template <int channels>
 struct NearestPixel {
   static void write(const ImageView& from, const RowPlaces& at, uint8_t* to) {

@@ -12,7 +12,7 @@ namespace pando::data {
 
 namespace {
 
-// In lower case: Windows does not distinguish them.
+// In lower case, because file names on Windows ignore case.
 constexpr std::array<std::string_view, 10> kClutter = {
     "thumbs.db", "ehthumbs.db",  "ehthumbs_vista.db",         "desktop.ini", "icon\r", "__macosx",
     "@eadir",    "$recycle.bin", "system volume information", "lost+found"};

@@ -1,4 +1,4 @@
-// People's files, apart from what file managers and operating systems leave beside them.
+// Finds the files of a data set and leaves out those that file managers and operating systems add.
 // SPDX-License-Identifier: MIT
 #pragma once
 

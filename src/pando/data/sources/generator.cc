@@ -12,8 +12,8 @@ namespace pando::data {
 
 namespace {
 
-// Streams over the data at the same time, such as those of the instances of a test. Each has a
-// generator of its own, so that none has to begin again because of another.
+// Several streams may read the data at the same time, for example those of the instances in a test.
+// Each stream has its own generator, so that streams do not restart each other.
 constexpr size_t kMostRuns = 8;
 
 Generator begun(const GeneratorStart& begin, int64_t pass) {

@@ -33,7 +33,7 @@ int32_t label_of(const std::string& directory, const std::string& name,
                 " classes of training; remove it, or add such a folder of training images");
 }
 
-// Why a file is not a readable image; nothing if it is one.
+// The reason why a file is not a readable image; no value if it is readable.
 std::optional<std::string> flaw_of(const std::string& path, const DecodeLimits& limits,
                                    Image& scratch) {
   try {

@@ -62,7 +62,8 @@ struct ImageList {
   std::vector<std::string> empty;   // folders without files, which are no classes
 };
 
-// The two halves of load_image_folder(), for those who choose among the files. Throw like it.
+// The two halves of load_image_folder(), for callers that choose among the files. They throw the
+// same errors.
 ImageList list_images(const std::string& directory, const ImageFolderOptions& options = {});
 Dataset open_images(std::vector<LabelledFile> files, const ImageFolderOptions& options);
 

@@ -28,7 +28,7 @@ bool is_one_of(const std::string& cell, const std::array<std::string_view, size>
   return std::ranges::find(words, to_lower(cell)) != words.end();
 }
 
-// 0 or 1, also as a real number; nothing for other texts.
+// Reads 0 or 1, also written as a real number; no value for other texts.
 std::optional<bool> flag_of(const std::string& cell) {
   if (cell == "0" || cell == "0.0") return false;
   if (cell == "1" || cell == "1.0") return true;
@@ -157,7 +157,7 @@ void check_files_once(const LabelTable& table) {
   }
 }
 
-// The number of a label that is one; nothing for names.
+// The number if the label is a number; no value for names.
 std::optional<int64_t> number_of(const std::string& label) {
   const std::optional<int64_t> number = parse_int(label);
   return number && *number >= 0 ? number : std::nullopt;

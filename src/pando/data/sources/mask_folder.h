@@ -64,7 +64,7 @@ struct MaskList {
 // without their endings.
 MaskList list_masks(const std::string& folder);
 
-// What is in a mask.
+// The class numbers that occur in a mask.
 struct MaskFindings {
   std::vector<std::pair<uint8_t, int64_t>> pixels;  // of each number that occurs
   std::string flaw;                                 // why the sample is bad; empty: it is not

@@ -9,7 +9,7 @@
 
 namespace pando::data {
 
-// In the order in which they are searched for.
+// The names, in the order of the search.
 inline constexpr std::array<const char*, 3> kValidationFolders = {"validation", "val", "test"};
 inline constexpr const char* kValidationFolderNames = "validation, val or test";  // for messages
 

@@ -215,7 +215,7 @@ void append_number(std::vector<uint8_t>& bytes, uint64_t value, size_t width) {
   for (size_t i = 0; i < width; ++i) bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
 }
 
-// What the header of a member and its entry in the directory share.
+// The fields that are both in the header of a member and in its entry of the directory.
 void append_member(std::vector<uint8_t>& bytes, const ZipContent& member, uint32_t crc) {
   constexpr uint64_t kVersion = 20;
   constexpr uint64_t kFirstDay = (1 << 5) | 1;  // 1980-01-01, the earliest

@@ -22,7 +22,7 @@ class ByteInput {
   // An upper bound of the bytes still to come; exact when exact() is true.
   virtual uint64_t most_left() const = 0;
   virtual bool exact() const = 0;
-  // Why the bytes ended too early; "" if they did not.
+  // The reason if the bytes ended too early; otherwise "".
   virtual std::string cut_short() const { return {}; }
 
  protected:

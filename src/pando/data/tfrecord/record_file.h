@@ -103,7 +103,7 @@ struct RecordHeader {
 };
 RecordHeader parse_record_header(std::span<const uint8_t, kRecordHeaderBytes> bytes,
                                  uint64_t most_record_bytes);
-// What is wrong with a payload and the 4 bytes after it; "" if nothing is.
+// The error in a payload or in the 4 bytes after it; "" if both are right.
 std::string payload_error(std::span<const uint8_t> payload,
                           std::span<const uint8_t, kRecordFooterBytes> footer);
 

@@ -39,7 +39,7 @@ struct FileFindings {
   void sample(int64_t label);
 
   VerifiedFile file;
-  bool readable = false;                    // as a whole; single bad records do not matter
+  bool readable = false;                    // the file as a whole; it may have bad records
   std::map<int64_t, int64_t> labels;        // how many samples, or pixels, of each
   std::map<std::string, int64_t> features;  // of examples: how many have it
   BadList bad;

@@ -89,7 +89,7 @@ class Build {
       try {
         build(tasks_[i], built_[i]);
       } catch (...) {
-        failed_ = true;  // the others need not finish their shards first
+        failed_ = true;  // stops the other workers
         throw;
       }
     });

@@ -61,10 +61,10 @@ struct ImagenetBuildReport {
 //
 // The samples are in a random order that depends on the seed and on their number only, and the
 // bytes of the shards are the same for any number of workers. A shard gets its name when it is
-// whole; a call that ended early, for whatever reason, can be repeated and continues. If images (by
-// path, size or modification time) or other files (by contents) have changed in between, it refuses
-// to mix them with the existing shards. A hidden file in `folder`, removed at the end, holds the
-// state of the build.
+// complete. After a call that ended early, another call continues. If images (by path, size or
+// modification time) or other files (by contents) have changed in between, it refuses to mix them
+// with the existing shards. A hidden file in `folder`, removed at the end, holds the state of the
+// build.
 //
 // Throws IoError for files that are missing, do not fit together or cannot be written,
 // InvalidArgument for invalid numbers.

@@ -42,9 +42,9 @@ struct ImagenetInputs {
 // Lists <source>/train/<synset>/* and <source>/validation/<synset>/* or <source>/validation/*, and
 // reads the files that belong to them; images are not opened. The folder validation may also be
 // called val or test, and validation may lack some of the classes. In the source that Kaggle's
-// archive unpacks to, the images are in ILSVRC/Data/CLS-LOC; the folder of the images itself does
-// as well. `workers` threads read annotations. Clutter (clutter.h) and empty folders are left out.
-// Throws IoError for files that are missing or do not fit together.
+// archive unpacks to, the images are in ILSVRC/Data/CLS-LOC; `source` may also be the folder of the
+// images itself. `workers` threads read annotations. Clutter (clutter.h) and empty folders are left
+// out. Throws IoError for files that are missing or do not fit together.
 ImagenetInputs list_imagenet_inputs(const std::string& source, const ImagenetSideFiles& files,
                                     int workers);
 

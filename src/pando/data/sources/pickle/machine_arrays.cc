@@ -1,4 +1,4 @@
-// What the stack machine makes of the calls that stand for numpy's arrays.
+// How the stack machine turns the calls that make numpy's arrays into arrays.
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/pickle/machine_impl.h"
 
@@ -26,7 +26,7 @@ void PickleMachine::make_array(uint32_t array, const std::array<uint32_t, 3>& pa
   node.built = true;
 }
 
-// callable, arguments -> what numpy would make of them
+// callable, arguments -> the value that numpy would make
 void PickleMachine::reduce() {
   const uint32_t arguments = pop();
   const uint32_t callable = pop();
