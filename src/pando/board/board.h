@@ -60,7 +60,7 @@ class Board {
   std::vector<std::filesystem::path> folders_of(const std::vector<std::string>& paths);
 
   int64_t files_read();     // summaries
-  int64_t history_bytes();  // read so far for open runs
+  int64_t history_bytes();  // read so far, also for runs that are closed now
 
  private:
   struct OpenRun {

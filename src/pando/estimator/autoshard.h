@@ -37,11 +37,11 @@ struct Sharding {
   std::vector<int> shard_of;  // shard of each call, in the order of Network::stage_assignment()
 };
 
-// Chooses the cuts. Candidates are edges of the forward graph whose removal leaves exactly two
-// parts, one with the input and one with the output, such that no layer is called in both. Of all
-// choices of shards - 1 candidates, takes the one with the smallest largest shard; among these the
-// one with the smallest variance; among these the first. Throws InvalidArgument if there are fewer
-// candidates than cuts, or if the network already has stages.
+// Chooses the cuts of a network. Candidates are edges of the forward graph whose removal leaves
+// exactly two parts, one with the input and one with the output, such that no layer is called in
+// both. Of all choices of shards - 1 candidates, takes the one with the smallest largest shard;
+// among these the one with the smallest variance; among these the first. Throws InvalidArgument if
+// there are fewer candidates than cuts, or if the network already has stages.
 Sharding choose_shards(const Network& network, const ShardRequest& request);
 
 // For example "autosharding: shard 0 from the input (8.9 MiB), shard 1 from 'flatten' (9.2 MiB)".

@@ -1,5 +1,5 @@
-// What a model function described for one mode, after checks. The same for networks in one piece
-// and in stages.
+// The checked description that a model function gave for one mode. Networks in one piece and
+// networks in stages have the same form.
 // SPDX-License-Identifier: MIT
 #pragma once
 

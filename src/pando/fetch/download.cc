@@ -81,8 +81,8 @@ class Download {
     return false;
   }
 
-  // Tries once more from the first byte if the bytes that were here do not match the server's file:
-  // the address is to blame only for bytes that it sent itself.
+  // Tries once more from the first byte if earlier bytes do not match the server's file, because
+  // another address may have sent them.
   bool try_one(Address& address) {
     while (true) {
       const bool resumes = part_.bytes() > 0;
@@ -169,7 +169,7 @@ class Download {
   const DownloadContext& context_;
   PartFile part_;
   std::vector<Address> addresses_;
-  int64_t most_ = 0;     // the most bytes that were here at once
+  int64_t most_ = 0;     // the largest size of the file so far
   int64_t counted_ = 0;  // most_ when the last round ended
   int64_t asked_wait_ = 0;
 };

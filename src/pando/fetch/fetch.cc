@@ -128,8 +128,8 @@ class Fetch {
     return true;
   }
 
-  // Compares with the checksums from when the files were unpacked. Files that were unpacked by hand
-  // have none; their sizes are right.
+  // Compares the files with the checksums that were recorded when they were unpacked. Files that
+  // users unpacked themselves have no checksums; only their sizes are checked, before this call.
   std::string find_unpacked_fault() const {
     std::ifstream sums(fs::path(result()) / kSums);
     std::string sha256;

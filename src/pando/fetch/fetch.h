@@ -15,7 +15,7 @@ struct FetchOptions {
   std::string folder;  // holds a folder for each data set; empty: default_folder()
   std::string mirror;  // base address of the files, instead of the catalog's; checksums
                        // are verified too
-  bool force = false;  // fetches even if the data set is there
+  bool force = false;  // fetches even if the data set exists
   RetryLimits retry;
   const std::atomic<bool>* stop = nullptr;  // checked several times per second
   std::ostream* out = nullptr;              // takes progress messages; null: silent

@@ -10,7 +10,7 @@ namespace pando {
 
 // Whether a file is byte for byte one that the publisher of a data set distributes.
 enum class FileOrigin {
-  unknown,   // nothing is published to compare with
+  unknown,   // the publisher gives no checksum
   official,  // it is
   other,     // it has the name of one and other bytes
 };

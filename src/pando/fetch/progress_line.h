@@ -16,7 +16,8 @@ struct ProgressLineOptions {
   std::function<double()> clock;  // seconds; steady time by default
 };
 
-// One file at a time: begin(), update() whenever bytes arrive, then end() or note(). One thread.
+// Handles one file at a time: begin(), update() whenever bytes arrive, then end() or note(). Used
+// by one thread.
 class ProgressLine {
  public:
   explicit ProgressLine(ProgressLineOptions options);
@@ -38,7 +39,7 @@ class ProgressLine {
   std::string name_;
   double began_ = 0;
   double drawn_ = 0;
-  int64_t first_ = 0;  // bytes that were here when it began
+  int64_t first_ = 0;  // bytes of an earlier download
   int64_t done_ = 0;
   int64_t total_ = 0;
   bool on_line_ = false;  // the cursor is on the line of a bar

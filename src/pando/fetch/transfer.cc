@@ -154,7 +154,7 @@ void set_up(CURL* curl, Session& session) {
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &session);
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   if (request.offset > 0) {
-    // Not CURLOPT_RESUME_FROM, which treats a complete answer (200) as an error.
+    // Does not use CURLOPT_RESUME_FROM, which treats a complete answer (200) as an error.
     curl_easy_setopt(curl, CURLOPT_RANGE, concat(request.offset, "-").c_str());
   }
 }

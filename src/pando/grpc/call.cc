@@ -103,7 +103,7 @@ void ModelCall::refuse(const serve::Status& status) {
 
 void ModelCall::on_arrived(bool ok) {
   Shared& shared = shared_;
-  if (!ok) {  // the server shuts down, and no call came: gRPC tells nothing more
+  if (!ok) {  // the server shuts down before a call came; gRPC sends no further event
     delete this;
     --shared.expected_calls;
     return;

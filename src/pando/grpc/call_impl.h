@@ -1,9 +1,9 @@
-// One call of a client on its way through the server, whatever service it is of.
+// One call of a client on its way through the server, for any service.
 //
 // Calls for a model are taken from one completion queue by one thread: it reads the message, hands
-// the request to the model server, and does not wait for the answer. A short call that nobody else
-// competes with is even computed there (see Batcher). All other calls are answered at once, by
-// threads of gRPC.
+// the request to the model server, and does not wait for the answer. If no other call waits, it
+// also computes a short call itself (see Batcher). All other calls are answered at once, by threads
+// of gRPC.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -40,14 +40,13 @@ serve::Clock::time_point deadline_of(const ServerContext& context);
 ::grpc::Status answer_now(const Shared& shared, const ServerContext* context,
                           const std::function<::grpc::Status()>& body);
 
-// Prepares a request from the message; what the tensors need beside it is in the memory.
+// Prepares a request from the message. Further data of the tensors are in `memory`.
 using Prepare = std::function<serve::Result<serve::InferRequest>(InputMemory& memory)>;
 // Writes the answer; runs on a thread of the model server.
 using Write = std::function<::grpc::Status(const serve::InferResponse& response)>;
 
-// A call that waits for a model. Exists from the time when it is asked for, and deletes itself when
-// both its answer is sent and gRPC has said that it is over, which it also does if the client
-// cancels.
+// A call that waits for a model. Is created before a client calls. Deletes itself after its answer
+// was sent and gRPC has reported the end of the call, which also happens if the client cancels.
 class ModelCall {
  public:
   virtual ~ModelCall() = default;
@@ -57,7 +56,7 @@ class ModelCall {
   // Answers when the model has. A call that the client cancels is not computed.
   void answer_later(const Prepare& prepare, Write write);
 
-  // What the completion queue tells a call.
+  // The events that the completion queue delivers to a call.
   struct Event {
     ModelCall* call = nullptr;
     void (ModelCall::*happen)(bool ok) = nullptr;

@@ -13,7 +13,7 @@
 
 namespace pando::grpc {
 
-// What a server says about its newest version of a model.
+// A server's description of its newest version of a model.
 struct Signature {
   std::vector<serve::TensorInfo> inputs;
   int64_t version = 0;

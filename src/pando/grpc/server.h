@@ -39,8 +39,9 @@ class Server {
 
   int port() const;
   int64_t open_calls() const;
-  // Refuses new calls and waits until all others are answered. False: the time was over before;
-  // then they were cancelled. Health says NOT_SERVING as soon as the models drain.
+  // Refuses new calls and waits until all others are answered. Returns false if the time was too
+  // short; the remaining calls are then cancelled. Health says NOT_SERVING as soon as the models
+  // drain.
   bool drain(std::chrono::milliseconds at_most);
 
  private:

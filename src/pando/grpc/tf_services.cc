@@ -47,7 +47,8 @@ void write_spec(const Servable& servable, tfs::ModelSpec& message) {
   message.mutable_version()->set_value(servable.version());
 }
 
-// The f32 output of shape [samples] or [samples, n]; with `per_sample` numbers, unless it is 0.
+// The f32 output of shape [samples] or [samples, n]. Unless `per_sample` is 0, n must be
+// `per_sample`.
 const OutputTensor& scores_of(const InferResponse& response, int64_t per_sample,
                               const char* method) {
   for (const OutputTensor& output : response.outputs) {

@@ -43,7 +43,7 @@ Status shape_of(const tensorflow::TensorProto& proto, InputTensor& tensor) {
   return {};
 }
 
-// The bytes of a list of numbers that are wider than those of the tensor.
+// Converts a list of numbers that are wider than the type of the tensor to bytes.
 template <typename Number, typename List>
 std::span<const std::byte> narrowed(const List& list, InputMemory& memory) {
   const auto count = static_cast<size_t>(list.size());
@@ -55,7 +55,7 @@ std::span<const std::byte> narrowed(const List& list, InputMemory& memory) {
   return {to, count * sizeof(Number)};
 }
 
-// The numbers of the list that belongs to the type, however many there are.
+// The numbers in the list that belongs to the type; there may be fewer than elements.
 std::span<const std::byte> listed(const tensorflow::TensorProto& proto, ElementType type,
                                   InputMemory& memory) {
   switch (type) {

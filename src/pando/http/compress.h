@@ -13,11 +13,11 @@ namespace pando::http {
 // Whether a header Accept-Encoding allows gzip.
 bool accepts_gzip(std::string_view accept_encoding);
 
-// `text` as gzip. Nothing if that would not be shorter.
+// `text` as gzip. Returns nothing if the result would not be shorter.
 std::optional<std::string> gzip(std::string_view text);
 
-// Packs the body and says so in the headers, if that pays: a text of at least 1 KiB that is not
-// packed yet. Other answers stay as they are.
+// Compresses the body, and sets the headers, if it is a text of at least 1 KiB that is not
+// compressed yet. Leaves other answers unchanged.
 void compress(Response& response);
 
 }  // namespace pando::http

@@ -129,9 +129,9 @@ void Connection::parse() {
   read_more();
 }
 
-// Reads a body of known length into its own memory, which exists only as far as bytes arrived.
-// What counts is what arrived: a client that announces much and sends nothing takes no share of
-// others.
+// Reads a body of known length into its own memory, which exists only as far as bytes arrived. Only
+// bytes that have arrived count: a client that announces much and sends nothing takes no memory
+// from others.
 void Connection::begin_body(size_t length) {
   body_ = std::make_unique_for_overwrite<char[]>(length);
   body_length_ = length;

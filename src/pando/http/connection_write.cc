@@ -43,7 +43,7 @@ std::string as_chunk(std::string_view data) {
 }  // namespace
 
 void Connection::send(Response response) {
-  // On the caller's thread, so that the others of this I/O thread do not wait for it.
+  // Runs on the caller's thread, so that other connections of this I/O thread do not wait.
   if (takes_gzip_) compress(response);
   thread_->dispatch([self = shared_from_this(), this, response = std::move(response)]() mutable {
     if (phase_ == Phase::handling) answer(std::move(response));
@@ -135,8 +135,8 @@ void Connection::next_request() {
   parse();
 }
 
-// Tells the client that nothing more comes and reads what it still sends: closing at once would
-// reset the connection, and the client might lose the answer.
+// Ends the sending side and still reads what the client sends: closing at once would reset the
+// connection, and the client might lose the answer.
 void Connection::linger() {
   ErrorCode error;
   socket().shutdown(Socket::shutdown_send, error);
@@ -148,7 +148,7 @@ void Connection::linger() {
 }
 
 void Connection::stop_if_idle() {
-  // A request that has arrived but was not read yet is answered too.
+  // Also answers a request that has arrived but was not read yet.
   ErrorCode error;
   if (phase_ == Phase::idle && socket().available(error) > 0) return;
   if (phase_ == Phase::idle || phase_ == Phase::handshake || phase_ == Phase::streaming) close();

@@ -66,7 +66,7 @@ void IoThread::adopt(Socket socket, std::string peer, boost::asio::ssl::context*
     connections_.emplace(connection.get(), connection);
     if (has_room) return connection->start();
     if (tls == nullptr) return connection->refuse();
-    connection->close();  // without a handshake nothing can be said
+    connection->close();  // before the handshake no answer can be sent
   });
 }
 

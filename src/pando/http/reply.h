@@ -61,8 +61,8 @@ class Reply {
   std::shared_ptr<ReplySink> sink_;
 };
 
-// Answers requests. Called by the I/O threads, which serve no other connection meanwhile: what
-// takes longer than reading the request belongs to other threads. An exception becomes an answer
+// Answers requests. The I/O threads call it and serve no other connection meanwhile: work that
+// takes longer than reading the request belongs on other threads. An exception becomes an answer
 // 500.
 class Handler {
  public:

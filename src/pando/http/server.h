@@ -15,8 +15,8 @@ namespace pando::http {
 // order. All functions may be called from any thread but those of the server.
 class Server {
  public:
-  // Throws InvalidArgument for an address or option that cannot be, IoError if an address is in use
-  // or a certificate cannot be read.
+  // Throws InvalidArgument for an invalid address or option, IoError if an address is in use or a
+  // certificate cannot be read.
   Server(ServerOptions options, Handler& handler);
   ~Server();  // closes all connections
 

@@ -36,11 +36,11 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// What a graph input is: data that is fed anew for every step, a trained variable, or state that is
-// kept but not trained (the moving statistics of batch normalisation).
+// The role of a graph input: data that changes with every step, a trained variable, or state that
+// is kept but not trained (the moving statistics of batch normalisation).
 enum class InputRole { none, feed, variable, state };
 
-// What a graph output is for. `result` is a prediction, `loss` and `metric` hold one number per
+// The role of a graph output. `result` is a prediction, `loss` and `metric` hold one number per
 // sample, `gradient` and `statistic` belong to the variable or state with the output's name; a
 // statistic holds the moments (of op batch_moments) that the state follows.
 enum class OutputRole { result, loss, metric, gradient, statistic };

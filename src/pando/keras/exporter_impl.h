@@ -52,11 +52,11 @@ class Exporter {
   const TensorRef& ref(const ir::Value* value) const;
   // The result of the node is this one.
   void pass_on(const ir::Node& node, const TensorRef& result) { refs_[node.output()] = result; }
-  // A node that Keras cannot express; all of them are told at the end.
+  // Records a node that Keras cannot express. All of them are reported at the end.
   void refuse(const ir::Node& node, const std::string& why);
 
-  // The layer that computes the node's input, if it can take this activation: it has none yet, and
-  // nobody else sees its result.
+  // The layer that computes the node's input, if it can take this activation: it has no activation
+  // yet, and no other layer reads its result.
   ExportedLayer* owner_of_activation(const ir::Node& node);
 
  private:

@@ -48,7 +48,8 @@ class ShardReader {
 };
 ModelFile parse_tfjs_model(const Json& model, const ShardReader& shards, const std::string& place);
 
-// By how the file begins: HDF5, zip or JSON. Throws IoError for anything else.
+// Recognises the form by the first bytes of the file: HDF5, zip or JSON. Throws IoError for
+// anything else.
 ModelFile read_model_file(const std::string& path);
 
 }  // namespace pando::keras

@@ -27,7 +27,7 @@ using CallLayer = std::function<std::vector<Computed>(
 std::vector<Computed> apply_functional(const ModelConfig& model,
                                        const std::vector<Computed>& inputs, const CallLayer& call);
 
-// What a function sees of the layer that it makes.
+// The layer of the file, as the function that makes it sees it.
 struct LayerPlace {
   const LayerConfig& layer;
   std::string name;                 // in the network

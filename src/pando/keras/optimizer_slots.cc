@@ -60,7 +60,7 @@ const RuleWords& rule_of(const NamedTensors& weights, const Json& training) {
   throw Unsupported("optimizer_weights: the optimizer '", name.substr(0, 80), "' is none of ours");
 }
 
-// The slot that a word of a name stands for; null: none.
+// The slot for a word in the name of a weight; null: the word is no slot.
 const SlotWords* slot_of(const RuleWords& rule, const std::string& word, bool early) {
   for (const SlotWords& slot : rule.slots) {
     if (word == (early ? slot.early : slot.late)) return &slot;

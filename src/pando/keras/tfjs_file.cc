@@ -91,7 +91,7 @@ Tensor tensor_of(std::span<const uint8_t> bytes, const StoredForm& form, const S
   return tensor;
 }
 
-// The weights of a group stand one behind the other in its shards.
+// The shards of a group hold its weights one after the other.
 void read_group(const Json& group, const ShardReader& shards, const std::string& place,
                 NamedTensors& weights) {
   std::vector<uint8_t> bytes;

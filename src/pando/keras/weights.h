@@ -1,4 +1,4 @@
-// Where a file of Keras has the weights of which layer. Three forms of files, one interface.
+// Finds the weights of each layer in a Keras file: one interface for three forms of files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -56,8 +56,8 @@ std::unique_ptr<WeightSource> counted_weights(std::map<std::string, Tensor> weig
                                               std::string place);
 
 // Weights that are read only when layers ask for them. `read` gets the bytes that tensors may take:
-// what the layers need, beside an optimizer's slots and room for what is ignored. So a file that
-// unpacks to far more than its layers need is refused before it does.
+// what the layers need, beside an optimizer's slots and room for what is ignored. A file that would
+// unpack to far more than its layers need is therefore refused before it is unpacked.
 using ReadWeights = std::function<std::unique_ptr<WeightSource>(uint64_t most_bytes)>;
 std::unique_ptr<WeightSource> deferred_weights(ReadWeights read);
 

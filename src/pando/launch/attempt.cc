@@ -23,7 +23,7 @@ using std::chrono::seconds;
 
 // An instance of `pando train` ends within 5 s after it hears of a failure elsewhere.
 constexpr seconds kFailureGrace{15};
-// After one program has ended, the others work in vain; Open MPI ends them itself.
+// After one program has ended, the work of the others is lost. Open MPI ends them itself.
 constexpr seconds kEndedGrace{5};
 constexpr seconds kTerminateGrace{5};
 // When a terminal is closed, its output fails before SIGHUP comes.

@@ -31,8 +31,8 @@ bool is_from_launcher(const InstanceStatus& status);
 // The name of a signal, such as "SIGINT".
 std::string signal_name(int number);
 
-// Reads a block of lines between two rows of dashes. Returns a status if mpirun reports there that
-// a job failed, nothing if it reports something else (such as a wrong argument).
+// Reads a block of lines between two rows of dashes. Returns a status if mpirun reports a failed
+// job in this block, nothing if it reports something else (such as a wrong argument).
 std::optional<InstanceStatus> parse_failure_block(const std::string& block);
 
 // Collects all statuses and keeps the first cause. Used by one thread.

@@ -192,9 +192,10 @@ int run_instance(std::span<const std::string> args) {
   const pid_t pid = start_program(options.program);
   report(place, pid, kStarted);
   const int status = wait_for_program(pid, longest);
-  // Before the report, because writing to a dead daemon ends this process.
+  // Called before the report, because writing to a dead daemon ends this process.
   if (getppid() != daemon) remove_leftovers(environment_of_process, "/dev/shm");
-  // Does not report the end of a program that we were told to end, unless it saved and stopped.
+  // Does not report the end of a program that we ended on request, unless it saved a checkpoint and
+  // stopped.
   const bool is_news = !told_to_end || code_of(status) == app::kStopped;
   if (status != 0 && is_news) report(place, pid, exit_text(status));
   if (status != 0) end_daemon_later(daemon, kDaemonPatience);

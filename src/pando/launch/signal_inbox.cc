@@ -42,7 +42,7 @@ SignalInbox::SignalInbox() {
 }
 
 SignalInbox::~SignalInbox() {
-  while (next()) {  // a late signal would otherwise end the process now
+  while (next()) {  // otherwise a pending signal would end the process here
   }
   close(descriptor_);
   restore();

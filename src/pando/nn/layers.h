@@ -77,12 +77,12 @@ struct SeparableConv2DOptions {
 };
 Layer SeparableConv2D(SeparableConv2DOptions options);
 
-// The convolution that enlarges: `kernel`, `strides`, `padding` and `dilation` are those of the
-// convolution of which it is the input gradient. An axis of n elements becomes n * stride with
-// padding "same" and n * stride + max(span - stride, 0) with "valid", where span is
-// (kernel - 1) * dilation + 1. With `output_padding`, which must be smaller than the stride, it
-// becomes (n - 1) * stride + span - 2 * pad + output_padding, where pad is span / 2 with "same" and
-// 0 with "valid"; -1: without it.
+// A convolution that enlarges its input: it computes the input gradient of a convolution with this
+// `kernel`, `strides`, `padding` and `dilation`. An axis of n elements becomes n * stride with
+// padding "same" and n * stride + max(span - stride, 0) with "valid", where span is (kernel - 1) *
+// dilation + 1. With `output_padding`, which must be smaller than the stride, it becomes (n - 1) *
+// stride + span - 2 * pad + output_padding, where pad is span / 2 with "same" and 0 with "valid";
+// -1: without it.
 struct Conv2DTransposeOptions {
   int64_t filters = 0;
   std::array<int64_t, 2> kernel = {1, 1};

@@ -1,4 +1,4 @@
-// What the functions that make losses share.
+// Functions that all losses share.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,8 +23,9 @@ inline ir::Value* append_loss(const LossInputs& in, const std::string& op, ir::V
       ->output();
 }
 
-// What a loss is computed from. If the network ends with the op that makes probabilities of logits,
-// these are its logits, so that the loss stays exact where the probabilities would underflow.
+// The values that a loss is computed from. If the network ends with the op that makes probabilities
+// of logits, these are its logits, so that the loss stays exact where the probabilities would
+// underflow.
 struct LossOutput {
   ir::Value* value = nullptr;
   bool from_logits = false;

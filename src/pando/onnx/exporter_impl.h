@@ -51,7 +51,7 @@ class Exporter {
     values_[node.output()] = name;
   }
 
-  // A node that this opset cannot express; all of them are told at the end.
+  // Records a node that this opset cannot express. All of them are reported at the end.
   void refuse(const ir::Node& node, const std::string& why);
 
  private:

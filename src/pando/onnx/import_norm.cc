@@ -68,7 +68,7 @@ void give_batch_statistics(Importer& importer, const NodeProto& node) {
   }
 }
 
-// With a batch, a layer of ours knows itself whether it is trained: `training_mode` adds nothing.
+// With a batch, our layer knows whether it is trained, so `training_mode` is not needed.
 void import_batch_norm(Importer& importer, const NodeProto& node) {
   if (int_attribute(node, "spatial", 1) == 0) {
     throw Unsupported(label(node), ": expected statistics of channels");

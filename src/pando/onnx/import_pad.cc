@@ -54,7 +54,7 @@ Pads pads_of(const Importer& importer, const NodeProto& node, const Value& value
   return found;
 }
 
-// The element that stands at `i`, which may lie outside of an axis.
+// The element at position `i`, which may be outside of the axis.
 int64_t mirrored(int64_t i, int64_t extent, const std::string& mode) {
   if (mode == "edge") return std::clamp<int64_t>(i, 0, extent - 1);
   if (mode == "wrap") return ((i % extent) + extent) % extent;

@@ -66,7 +66,7 @@ void import_flatten(Importer& importer, const NodeProto& node) {
       {product(dims.begin(), dims.begin() + axis), product(dims.begin() + axis, dims.end())});
 }
 
-// The axes of one element that squeeze removes move nothing, so the order of the others stays.
+// Squeeze removes axes of one element, so the order of the other axes stays.
 void import_squeeze(Importer& importer, const NodeProto& node) {
   const Value& value = importer.computed_operand(node);
   const std::vector<int64_t> dims = value.dims();

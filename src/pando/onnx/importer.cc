@@ -228,7 +228,7 @@ void Importer::import_node(const NodeProto& node) {
   bool any = false;
   for (size_t i = 0; i < node.inputs.size(); ++i) any = any || is_computed(i);
   if (!any) throw Unsupported(label(node), ": is not computed while importing");
-  // These ops themselves tell samples from the rest.
+  // These ops define which axis holds the samples.
   static const std::set<std::string> kOfSamples = {"Conv",
                                                    "ConvTranspose",
                                                    "MaxPool",
@@ -309,7 +309,7 @@ std::vector<Constant> Importer::run_constants() {
 
 namespace {
 
-// Why an op is none of those that a network here could have; empty: it may come.
+// The reason why no network of Pando can have this op; empty: there is none.
 std::string why_never(const std::string& op) {
   static const std::map<std::string, std::vector<std::string>> kReasons = {
       {"8-bit numbers; import the file from before quantisation",
@@ -324,7 +324,8 @@ std::string why_never(const std::string& op) {
   return {};
 }
 
-// What is imported: named functions, and no nodes that nothing depends on.
+// The graph to import: spelled-out functions are replaced by named ones, and nodes that no output
+// depends on are removed.
 ModelProto simplified(const ModelProto& model) {
   ModelProto simple = model;
   const auto opset = model.opsets.find("");

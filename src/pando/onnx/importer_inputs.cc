@@ -37,7 +37,8 @@ bool is_picture(const ValueInfoProto& input) {
 
 }  // namespace
 
-// Pictures come channels last, unless the file itself begins by bringing the channels forward.
+// Pictures are channels last, unless the file begins with a Transpose that moves the channels to
+// the front.
 Order Importer::order_of_input(const ValueInfoProto& input) const {
   const size_t rank = input.shape.size();
   std::set<std::string> reached = {input.name};

@@ -1,5 +1,5 @@
 // An ONNX file as it is stored: a graph of nodes with attributes, and tensors. The names are those
-// of ONNX's protocol buffers. Nothing here knows what an op means.
+// of ONNX's protocol buffers. This file does not know what an op means.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// A matrix product with an optional bias: y[n, m] = sum over k of x[n, k] kernel[k, m] + bias[m].
+// A matrix product with an optional bias: y[n, m] = sum over k of x[n, k] filter[k, m] + bias[m].
 // SPDX-License-Identifier: MIT
 #include "pando/base/error.h"
 #include "pando/ops/activation_attribute.h"

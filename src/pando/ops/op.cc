@@ -123,8 +123,8 @@ void check_attributes(const ir::Node& node, const OpDef& op) {
   }
 }
 
-// A petabyte of numbers in 32 bits. Far below the limits of whole numbers, so that the rules of the
-// ops that follow may add and multiply extents.
+// Elements of a petabyte of 32-bit numbers. This is far below the range of int64_t, so that later
+// shape rules may add and multiply extents.
 constexpr int64_t kMostElements = int64_t{1} << 48;
 
 void check_size(const ir::Node& node, const ir::TensorType& type) {

@@ -1,5 +1,5 @@
-// Converts a variable to the layout that one kernel reads, once per weight update. The pass that
-// assigns layouts inserts the op together with the kernel that does the packing.
+// Converts a variable to the layout that one kernel reads, once per weight update. The pass
+// select-kernels inserts the op together with the kernel that does the packing.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/shape_rules.h"

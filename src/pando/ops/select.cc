@@ -1,5 +1,5 @@
-// A choice between two activations, element by element. Unlike a product with 0 and 1 it lets
-// nothing of the operand through that is not chosen, not even infinite numbers.
+// A choice between two activations, element by element. Unlike a product with 0 and 1, it drops the
+// other operand completely, even infinite numbers.
 // SPDX-License-Identifier: MIT
 #include "pando/ops/all_ops.h"
 #include "pando/ops/attribute_values.h"

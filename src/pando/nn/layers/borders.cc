@@ -1,4 +1,4 @@
-// Layers that add zeros around the pixels or cut pixels off, and those that move channels into
+// Layers that add zeros around the pixels or cut pixels off, and layers that move channels into
 // pixels.
 // SPDX-License-Identifier: MIT
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Transposed convolutions in two and three dimensions. The kernel is [spatial..., out, in], as in
+// Transposed convolutions in two and three dimensions. The filter is [spatial..., out, in], as in
 // Keras.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
