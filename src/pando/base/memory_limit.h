@@ -23,7 +23,7 @@ struct MemoryLimit {
   int64_t bytes = 0;       // the limit itself
   int64_t left = 0;        // what can still be taken
   bool is_shared = false;  // other processes take from it too
-  bool counts_addresses = false;  // also those that are never touched, such as rests of stacks
+  bool counts_addresses = false;  // also untouched pages, such as those of stacks
 };
 
 // Where the system keeps its figures; tests have folders of their own.

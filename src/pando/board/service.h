@@ -17,7 +17,7 @@
 namespace pando::board {
 
 struct ServiceOptions {
-  std::vector<std::string> host_names;  // that requests may name, beside numbers and localhost
+  std::vector<std::string> host_names;  // allowed beside numeric addresses and localhost
   EventOptions events;
   int threads = 2;  // that read files
 };

@@ -37,8 +37,7 @@ InflateResult inflate_body(std::string_view packed, const InflateLimits& limits,
   stream.avail_in = static_cast<uInt>(packed.size());
   while (true) {
     const size_t begin = out.size();
-    const size_t step =
-        std::min(kInflateStep, most - begin + 1);  // one more shows what is too large
+    const size_t step = std::min(kInflateStep, most - begin + 1);  // one byte more shows an excess
     out.resize(begin + step);
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + begin);
     stream.avail_out = static_cast<uInt>(step);

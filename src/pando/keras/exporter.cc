@@ -198,7 +198,7 @@ void Exporter::add_node(const ir::Node& node) {
     if (is_weight(input)) continue;
     const auto known = refs_.find(input);
     if (known == refs_.end() || known->second.layer != kRefused) continue;
-    return pass_on(node, known->second);  // a refused node before it is told already
+    return pass_on(node, known->second);  // the refused node before it is reported
   }
   found->second(*this, node);
 }

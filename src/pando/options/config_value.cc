@@ -198,7 +198,8 @@ ConfigValue parse_yaml(const std::string& text, const std::string& source) {
     }
     return starts.empty() ? ConfigValue() : Reader(source).read(YAML::Load(text));
   } catch (const YAML::DeepRecursion& error) {
-    // Its mark is where the parser has read to, which may be many lines later.
+    // The mark of the error is the place that the parser has reached, which may be many lines
+    // later.
     const YAML::Mark& place = outline.too_deep();
     refuse_depth(place_of(source, place.is_null() ? error.mark : place));
   } catch (const YAML::Exception& error) {

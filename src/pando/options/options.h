@@ -31,8 +31,8 @@ struct Origin {
 };
 std::string to_string(const Origin& origin);
 
-// What another value of an option means for a run that is resumed. An option that says nothing
-// changes results, so a new one is never forgotten.
+// What it means for a resumed run if the value of an option has changed. The default is that
+// results change, so that a new option is never forgotten.
 enum class Effect {
   none,             // the weights after a weight update do not depend on it
   changes_results,  // they do

@@ -1,5 +1,5 @@
-// Checks of places that a flag names for what a command writes. They come before any work, so that
-// a wrong place costs nothing.
+// Checks the places that flags name for output. Commands call these checks before any work, so that
+// a wrong place costs no time.
 // SPDX-License-Identifier: MIT
 #pragma once
 

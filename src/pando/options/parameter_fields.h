@@ -19,7 +19,7 @@ class ParameterFields {
   // refers to this object.
   void add_key(OptionTable& dictionary, const std::string& name, ParameterRange range);
 
-  // The value of a key, switches as 0 or 1; nothing when it is not given.
+  // The value of a key, switches as 0 or 1; no value if the key is not given.
   std::optional<double> get(const std::string& name) const;
   void set(const std::string& name, ParameterRange range, double value);
 

@@ -1,4 +1,4 @@
-// A page that stands on its own: styles, scripts and data in one HTML text, nothing from elsewhere.
+// A page without external files: styles, scripts and data in one HTML text.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace pando::pages {
 
-// The scripts of all pages with curves, in their order; those of a page follow.
+// The scripts of all pages with curves, in their order. The scripts of a single page follow them.
 inline constexpr std::string_view kCurveScripts[] = {"dom.js", "chart.js", "curves.js"};
 
 struct Page {

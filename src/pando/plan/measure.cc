@@ -62,7 +62,7 @@ app::TrainOptions spread_over(const app::TrainOptions& options, int devices) {
   return own;
 }
 
-constexpr double kWindowSeconds = 0.05;  // short: some are undisturbed even on a busy machine
+constexpr double kWindowSeconds = 0.05;  // short, so some are undisturbed on a busy machine
 constexpr int64_t kFewestTraced = 4;     // weight updates
 constexpr int64_t kMostTraced = 64;
 constexpr int64_t kLongExecution = int64_t{1} << 20;  // weight updates; more than there are

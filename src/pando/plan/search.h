@@ -76,7 +76,7 @@ struct Combination {
   int64_t global_batch_size = 1;
   Prediction prediction;
   double samples_per_second = 0;
-  double efficiency = 1;  // samples per second / (instances * those of the fastest single one)
+  double efficiency = 1;  // samples per second / (instances * rate of the fastest single one)
   int64_t device_bytes = 0;
 };
 

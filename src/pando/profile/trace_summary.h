@@ -11,8 +11,8 @@
 
 namespace pando::profile {
 
-// Shares are of the span of the whole trace. A moment counts once, however many workers of the
-// device were busy in it. For the host only `seconds` and `tracks` are set.
+// Shares are relative to the span of the whole trace. A moment counts once, even if several workers
+// of the device were busy. For the host only `seconds` and `tracks` are set.
 struct DeviceSummary {
   int device = kHostDevice;
   int tracks = 0;

@@ -28,7 +28,7 @@ class LoadRun {
         threads.push_back(
             start_thread(concat("request.", i), [this, i](const std::stop_token&) { work(i); }));
       }
-    } catch (...) {  // the system refuses a thread: those that started must not wait for ever
+    } catch (...) {  // the system refuses a thread: the started ones must not wait for ever
       is_abandoned_ = true;
       start_.count_down();
       throw;
@@ -90,8 +90,8 @@ class LoadRun {
     keep(latencies);
   }
 
-  // Requests have times at which they should be sent. One that is sent late because all connections
-  // wait for answers counts from its time, as its user would.
+  // Each request has a planned time. If it is sent late because all connections wait for answers,
+  // its latency still counts from the planned time, as a user would see it.
   void open_loop(Connection& connection, int index) {
     std::vector<double> latencies;
     for (int64_t i = next_++; i < plan_.requests; i = next_++) {

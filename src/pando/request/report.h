@@ -1,4 +1,4 @@
-// What a load measured, as text, JSON and SVG.
+// The results of a load as text, JSON and SVG.
 // SPDX-License-Identifier: MIT
 #pragma once
 

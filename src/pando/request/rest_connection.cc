@@ -122,7 +122,7 @@ class RestConnection : public Connection {
     buffer_.clear();
   }
 
-  // False: the time of the whole request is over before the socket can be read (or written).
+  // Returns false if the time of the whole request ends before the socket can be read (or written).
   bool wait_for(short events) const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
     pollfd waiting = {.fd = socket_, .events = events, .revents = 0};

@@ -1,4 +1,4 @@
-// What the protocols need of a model server. Tests have a server of their own.
+// The functions of a model server that the protocols use. Tests replace the server.
 // SPDX-License-Identifier: MIT
 #pragma once
 

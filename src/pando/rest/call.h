@@ -1,4 +1,4 @@
-// One request for answers of a model on its way through the server, whatever protocol it came by.
+// One request to a model on its way through the server, for any protocol.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,8 +23,7 @@ serve::Clock::time_point deadline_of(const http::Request& request);
 // Makes the answer; runs on a thread of the model server.
 using Answer = std::function<http::Response(const serve::InferResponse& response)>;
 
-// Submits `infer`, whose memory is that of `memory` and of the request, and replies with its
-// answer.
+// Submits `infer`, whose data lie in `memory` and in the request, and replies with the answer.
 void submit_call(Backend& backend, serve::InferRequest infer, std::shared_ptr<const void> memory,
                  http::Reply reply, Answer answer);
 

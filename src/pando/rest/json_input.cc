@@ -41,10 +41,10 @@ wire::TensorLimits limits_of(const serve::Servable& servable, const serve::Tenso
   wire::TensorLimits limits;
   const int64_t sample = std::max<int64_t>(1, sample_elements(input.shape));
   const int64_t samples = std::max<int64_t>(1, servable.max_request_samples());
-  // Pictures may come as pixels, of which the signature says nothing.
+  // Pictures may come as pixels, which the signature does not describe.
   const auto pixels = servable.accepted_shape(input, ElementType::u8);
   const int64_t wider = pixels ? std::max(sample, sample_elements(*pixels)) : sample;
-  // One more sample, so that the model server can say what is wrong with a batch that is too large.
+  // Accepts one sample too many, so that the model server reports a batch that is too large.
   limits.elements = std::min(limits.elements, wider * (samples + 1));
   limits.strings = std::min(limits.strings, samples + 1);  // a picture is one sample
   return limits;

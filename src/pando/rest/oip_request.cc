@@ -21,7 +21,7 @@ constexpr OipTypeName kTypeNames[] = {{ElementType::f32, "FP32"},  {ElementType:
                                       {ElementType::bf16, "BF16"}, {ElementType::u8, "UINT8"},
                                       {ElementType::i32, "INT32"}, {ElementType::bytes, "BYTES"}};
 
-// An input as the JSON describes it. Its data may stand before its type, so it is read at the end.
+// An input as the JSON describes it. The data may come before the type, so they are read last.
 struct OipInput {
   serve::InputTensor tensor;
   std::string datatype;

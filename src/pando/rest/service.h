@@ -1,4 +1,4 @@
-// Everything that the server answers over HTTP: both protocols, metrics, its page.
+// Answers all HTTP requests of the server: both protocols, metrics, the page.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,7 +29,7 @@ class Service : public http::Handler {
   Service(Backend& backend, ServiceOptions options);
   void handle(const http::Request& request, http::Reply reply) override;
 
-  // What needs no token: health, for those who only watch, and the page, which asks for it.
+  // Requests that need no token: health checks, and the page, which asks the user for the token.
   static std::vector<std::string> public_paths();
 
  private:

@@ -13,7 +13,7 @@ bool take_fixed(std::string_view& path, std::string_view word) {
   return true;
 }
 
-// Up to the next '/' or ':'; false if there is nothing or it is not decodable.
+// Reads up to the next '/' or ':'. Returns false if that is empty or cannot be decoded.
 bool take_part(std::string_view& path, std::string& part) {
   const size_t end = std::min(path.find_first_of("/:"), path.size());
   if (end == 0 || !http::percent_decode(path.substr(0, end), part)) return false;

@@ -24,8 +24,8 @@ struct TfBody {
   std::vector<serve::InputTensor> inputs;
 };
 
-// The signature name alone, which decides the servable that reads the rest; cheap unless it comes
-// after the tensors.
+// Reads only the signature name, which decides which servable reads the rest. Fast if the name
+// comes before the tensors.
 std::string tf_signature_name(std::string_view body);
 // Throws InvalidArgument in the words of TensorFlow Serving.
 TfBody parse_tf_body(std::string_view body, bool wants_examples, const serve::Servable& servable,

@@ -53,7 +53,7 @@ const UpdatePlan& Executor::plan(const Worker& worker) const {
 // The order of visits for every number of steps that an update of the execution has.
 void Executor::plan_orders(const Execution& execution) {
   const compiler::Program& program = bound_.program();
-  if (!updater_) orders_.clear();  // evaluations of many lengths would accumulate
+  if (!updater_) orders_.clear();  // otherwise orders of many lengths would accumulate
   for (const UpdatePlan& plan : execution.updates) {
     const int steps = division_.steps_of(plan);
     PANDO_CHECK(!updater_ || steps <= bound_.placement().micro_batches, "expected at most ",

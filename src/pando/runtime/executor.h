@@ -101,14 +101,14 @@ class Executor {
     std::vector<int64_t> element_samples;
     int64_t samples = 0;  // real ones of this update, of all instances
   };
-  // What the results of the prologue depend on.
+  // The inputs that the results of the prologue depend on.
   struct Prologue {
     uint64_t variables = 0;  // their version
     uint64_t seed = 0;
     int64_t iteration = 0;
     bool operator==(const Prologue&) const = default;
   };
-  // What a worker knows while it runs.
+  // The state of a worker during an execution.
   struct Worker {
     int number = 0;
     int device = 0;

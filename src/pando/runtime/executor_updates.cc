@@ -47,9 +47,9 @@ GradientCounts Executor::own_counts() const {
   return shared_.counter == nullptr ? GradientCounts{} : shared_.counter->total();
 }
 
-// If samples vary, every divisor of the update depends on the data of all replicas. They are
-// counted before the first micro-batch begins, so that the results are those of data without the
-// rows that do not count. Evaluation has no divisors.
+// If samples vary, every divisor of the update depends on the data of all replicas. Real samples
+// are counted before the first micro-batch begins, so that rows of weight 0 change no result.
+// Evaluation has no divisors.
 void Executor::count_samples(const UpdatePlan& now) {
   shared_.samples = now.samples;
   if (!updater_ || !bound_.placement().samples_vary) return;
@@ -111,7 +111,7 @@ bool Executor::finish_update(Worker& worker) {
   if (updater_) {
     if (!agree(worker)) return false;
     const int64_t begin = worker.trace.now();
-    // An update of padding alone changes nothing, not even by its momentum.
+    // An update without real samples changes nothing: momentum is not applied either.
     if (shared_.samples > 0 && !update_weights(worker)) return false;
     worker.trace.add(profile::EventKind::update, begin);
   }

@@ -1,4 +1,4 @@
-// What a worker does at one visit: wait for data, feed, run, hand over.
+// The work of one visit: wait for data, feed, run, hand over.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -105,7 +105,8 @@ bool Executor::run_lanes(Worker& worker, const StageVisit& visit, int section) {
 bool Executor::run_together(Worker& worker, const StageVisit& visit, int section) {
   const compiler::Program& program = bound_.program();
   const bool feeds = visit.stage == 0 && !visit.backward;
-  // Otherwise a worker could overwrite what others still read of the previous section.
+  // Without this wait, a worker could overwrite values of the previous section that others still
+  // read.
   if (!meet(worker, *worker.group)) return false;
   bool whole = true;
   for_own_lanes(worker, visit.stage,
@@ -115,7 +116,7 @@ bool Executor::run_together(Worker& worker, const StageVisit& visit, int section
   for_own_lanes(worker, visit.stage,
                 [&](int lane) { begin_lane(slice_visit(worker, visit, section, lane), feeds); });
   if (feeds) feeder_.copied(worker.replica);
-  // With parts, every worker reads what slice 0 was fed.
+  // With parts, all workers read the samples of slice 0.
   bool wait = program.in_parts();
   for (const compiler::Segment& segment :
        program.sections()[static_cast<size_t>(section)].segments) {

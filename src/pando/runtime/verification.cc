@@ -177,7 +177,7 @@ class Verifier {
       }
     }
     if (output.role != ir::OutputRole::statistic) return values;
-    // Compares the variance instead of the sum of squares; the count would only set the scale.
+    // Compares the variance instead of the sum of squares, whose scale depends on the count.
     const float count = std::max(values.back(), 1.0f);
     values.pop_back();
     for (size_t c = values.size() / 2; c < values.size(); ++c) values[c] /= count;
@@ -201,8 +201,8 @@ class Verifier {
     return std::sqrt(squares / static_cast<double>(std::max<size_t>(values.size(), 1)));
   }
 
-  // In 16 bits, rounding may close a relu or move a maximum to another pixel, and with it a whole
-  // gradient, so single elements say nothing.
+  // In 16 bits, rounding may close a relu or move a maximum to another pixel, and the whole
+  // gradient moves with it, so single elements cannot be compared.
   double size_of_all(const std::vector<float>& values) const {
     return options_.precision.half() ? root_mean_square(values) : largest(values);
   }

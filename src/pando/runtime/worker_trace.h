@@ -1,4 +1,4 @@
-// What a worker records in the trace of an execution.
+// Records the events of a worker in the trace of an execution.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -9,7 +9,7 @@ namespace pando::serve {
 
 namespace {
 
-// What was measured is exceeded now and then.
+// Real times sometimes exceed the measured ones.
 constexpr double kCaution = 1.25;
 
 }  // namespace
@@ -57,7 +57,7 @@ Status admit(const QueueLimits& limits, const QueueState& state, int64_t samples
   if (*seconds_left <= 0) {
     return failure(Code::deadline_exceeded, "the deadline passed before the request was accepted");
   }
-  // One sample of it is computed by one worker; the others of a large request by all of them.
+  // One worker computes a single sample. All workers share the samples of a large request.
   const double own = state.seconds_per_sample *
                      std::max(1.0, static_cast<double>(samples) / std::max(state.workers, 1));
   if (kCaution * (wait + own) <= *seconds_left) return {};

@@ -28,11 +28,11 @@ struct QueueLimits {
 QueueLimits limits_of(const ServerConfig& config, const std::optional<BatchingParameters>& batching,
                       int64_t predictor_batch);
 
-// What is known when a request arrives.
+// The state of the queue when a request arrives.
 struct QueueState {
   int64_t queued_samples = 0;     // of its model
   double queued_seconds = 0;      // of computing, for all models, on one worker
-  double seconds_per_sample = 0;  // of its model; 0: not known yet
+  double seconds_per_sample = 0;  // for its model; 0: not known yet
   int workers = 1;
 };
 

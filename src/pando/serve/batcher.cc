@@ -11,9 +11,9 @@ namespace pando::serve {
 
 namespace {
 
-// A short request that competes with nobody is computed by the thread that brings it: waking a
-// worker, which wakes that thread again, would take longer than the work. The thread does not read
-// other requests meanwhile, so it does so only after a number of requests in a row met no other.
+// If no other request waits, the thread that brings a short request computes it: waking a worker,
+// which then wakes that thread again, would take longer than the work. That thread cannot read
+// requests meanwhile, so it computes only after several requests in a row that met no other.
 constexpr double kShortSeconds = 250e-6;
 constexpr int kAloneBefore = 8;
 
@@ -46,7 +46,8 @@ void Batcher::stop() {
     for (const auto& model : active_) {
       ModelQueue& queue = model->queue();
       for (const std::shared_ptr<Job>& job : queue.jobs) {
-        // Samples that nobody took are done; workers answer a job of which they took some.
+        // Samples that no worker took count as done. If a worker took samples of a job, it answers
+        // the job.
         job->fail(failure(Code::unavailable, "the server is shutting down"));
         const int64_t left = job->samples - job->taken;
         if (job->open.fetch_sub(left) == left) waiting.push_back(job);
@@ -103,7 +104,7 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
     const std::lock_guard lock(mutex_);
     refusal = stopping_ ? failure(Code::unavailable, "the server is shutting down")
                         : admit(queue.limits, state_of(queue), samples, left);
-    // After admission, so that requests that are refused take no memory.
+    // Allocates after admission, so that refused requests take no memory.
     if (refusal.ok() && !job->allocate()) refusal = out_of_memory();
     if (refusal.ok()) {
       if (queue.jobs.empty() && queue.running == 0) active_.push_back(model);

@@ -42,14 +42,15 @@ class Batcher {
   Batcher& operator=(const Batcher&) = delete;
 
   int workers() const { return static_cast<int>(threads_.size()); }
-  // Calls back at once if the request is refused, or short while nothing else is to do. Requires:
-  // request.servable is `model`, which checked the request and found so many samples.
+  // Calls back before it returns if the request is refused, or if it is short and no other request
+  // waits. Requires: request.servable is `model`, which checked the request and found so many
+  // samples.
   void submit(std::shared_ptr<const LoadedModel> model, InferRequest request, int64_t samples,
               InferCallback callback);
   // Refuses from now on and answers what waits with `unavailable`; what is computed is answered.
   void stop();
   int64_t in_flight() const;  // requests that are accepted and not answered yet
-  // Waits until nothing is in flight. False: the time was over before.
+  // Waits until no request is in flight. Returns false if the time was too short.
   bool await_empty(std::chrono::duration<double> at_most) const;
   int64_t queued_samples(const LoadedModel& model) const;
 
@@ -59,7 +60,7 @@ class Batcher {
     std::shared_ptr<Job> job;
     SampleRange range;
   };
-  // What a worker takes at once.
+  // The samples that a worker takes at once.
   struct Batch {
     std::shared_ptr<const LoadedModel> model;
     std::vector<Piece> pieces;
@@ -97,7 +98,7 @@ class Batcher {
   std::vector<std::shared_ptr<const LoadedModel>> active_;  // models with jobs or running batches
   int idle_ = 0;
   std::atomic<int64_t> in_flight_{0};  // grows with the mutex held
-  int64_t alone_ = 0;  // requests in a row that came when all others had been answered
+  int64_t alone_ = 0;                  // requests in a row with no other open
   // Counts what in_flight_ counts, without requests whose answers are being handed over: their
   // clients may be faster than the worker.
   std::atomic<int64_t> unanswered_{0};

@@ -142,7 +142,7 @@ void Batcher::answer(const std::shared_ptr<Job>& job, Result<InferResponse> resu
   --unanswered_;
   job->callback(std::move(result));
   if (--in_flight_ > 0) return;
-  const std::lock_guard lock(mutex_);  // who waits has seen the old number and waits, or sees 0
+  const std::lock_guard lock(mutex_);  // a waiting thread sees 0, or sleeps and is woken
   empty_.notify_all();
 }
 

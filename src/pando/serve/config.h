@@ -1,4 +1,4 @@
-// What a server serves and how: filled from flags, TensorFlow Serving's text files or YAML.
+// The configuration of a server. Flags, text files of TensorFlow Serving or YAML fill it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

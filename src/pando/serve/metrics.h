@@ -70,10 +70,10 @@ class Metrics {
   Gauge& gauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
   Histogram& histogram(const std::string& name, const std::string& help,
                        const std::vector<double>& bounds, const MetricLabels& labels = {});
-  // Metrics with exactly these labels, whatever their names, go when all their owners are gone; who
-  // uses them keeps an owner. The next call of own() or text() removes them.
+  // Owns all metrics with exactly these labels, of any name; a user of the metrics keeps an owner.
+  // When the last owner has been destroyed, the next call of own() or text() removes the metrics.
   void own(const MetricLabels& labels, std::weak_ptr<const void> owner);
-  // Called by text() before it reads, for gauges that are known only when somebody asks.
+  // text() calls the function before it reads, for gauges that are computed only then.
   void before_text(std::function<void()> update);
 
   // In the text format 0.0.4 of Prometheus.

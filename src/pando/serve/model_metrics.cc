@@ -9,7 +9,7 @@ MetricLabels labels_of(const std::string& model, int64_t version) {
   return {{"model", model}, {"version", std::to_string(version)}};
 }
 
-// Before the metrics are made, so that nobody removes them.
+// Made before the metrics, so that they are not removed in between.
 std::shared_ptr<const void> owner_of(Metrics& metrics, const std::string& model, int64_t version) {
   auto owner = std::make_shared<int>();
   metrics.own(labels_of(model, version), owner);

@@ -1,4 +1,4 @@
-// What is counted for one version of a model, under the names of TensorFlow Serving and Triton.
+// The metrics of one version of a model, under the names of TensorFlow Serving and Triton.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace pando::serve {
 
-// What is counted by version goes with the last object of the version.
+// The metrics of a version are removed with the last object of the version.
 class ModelMetrics {
  public:
   ModelMetrics(Metrics& metrics, const std::string& model, int64_t version);

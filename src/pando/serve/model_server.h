@@ -32,8 +32,7 @@ class ModelServer {
   // The version that answers requests now. Texts of failures are TensorFlow Serving's: "Servable
   // not found for request: Latest(NAME)", `Serving signature name: "X" not found in signature def`.
   Result<std::shared_ptr<const Servable>> find(const ModelSpec& spec) const;
-  // Checks the request and hands it to the workers. Throws nothing: whatever is wrong is the
-  // answer.
+  // Checks the request and hands it to the workers. Throws nothing: errors are answers.
   void submit(InferRequest request, InferCallback callback);
   // The same for callers that wait.
   Result<InferResponse> infer(InferRequest request);
@@ -49,8 +48,8 @@ class ModelServer {
   // over. Returns ready().
   bool await_ready(std::chrono::duration<double> at_most) const;
 
-  // Serves what this configuration says from now on: models that are not in it go, others come.
-  // Workers and limits stay as they are. Throws InvalidArgument; then nothing changes.
+  // Applies a new configuration: unloads models that are not in it and loads new ones. Workers and
+  // limits stay as they are. Throws InvalidArgument; then nothing changes.
   void reload(ServerConfig config);
   // Looks for versions now and waits until what it found is loaded or has failed.
   void poll();

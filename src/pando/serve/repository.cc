@@ -17,7 +17,7 @@ namespace pando::serve {
 
 namespace {
 
-constexpr size_t kMostEndedVersions = 16;  // of which the state is still shown
+constexpr size_t kMostEndedVersions = 16;  // whose state is still shown
 constexpr auto kUnloadCheck = std::chrono::milliseconds(20);
 
 // Loading takes what workers leave, so that requests do not wait for it.
@@ -189,7 +189,8 @@ Repository::Seen Repository::look(const ModelConfig& config) {
   return seen;
 }
 
-// Loads one version of a model and unloads what has to go; false: nothing is left to load.
+// Loads one version of a model and unloads versions that are not wanted. Returns false if nothing
+// is left to load.
 bool Repository::step(const std::string& name, const std::stop_token& stop) {
   ModelConfig config;
   {
@@ -289,7 +290,7 @@ void Repository::finish_load(const std::string& name, const FoundVersion& found,
   changed_.notify_all();
 }
 
-// No new request gets the version; those that have it keep it in memory.
+// New requests no longer get the version. Requests that have it keep it in memory.
 void Repository::unload(Entry& entry, int64_t number) {
   Version& version = entry.versions[number];
   if (version.state == VersionState::available) version.state = VersionState::unloading;

@@ -20,7 +20,7 @@
 
 namespace pando::serve {
 
-// What the repository needs to know beside its configuration; tests replace the loader.
+// Settings of the repository besides its configuration. Tests replace the loader.
 struct RepositoryOptions {
   int workers = 1;
   // Makes a version ready to answer; may throw.
@@ -39,7 +39,7 @@ class Repository {
   Result<ModelStatus> status(const ModelSpec& spec) const;
   std::vector<ModelStatus> models() const;
   bool all_available() const;
-  // Waits until no version is about to be loaded, or the time is over: then false.
+  // Waits until no version is about to be loaded. Returns false if the time was too short.
   bool await_settled(std::chrono::duration<double> at_most) const;
   // Requires: the configuration is valid.
   void reload(ServerConfig config);

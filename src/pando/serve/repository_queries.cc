@@ -1,4 +1,4 @@
-// What the repository knows: versions that answer, and the states of all.
+// Queries of the repository: versions that answer, and the states of all versions.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 

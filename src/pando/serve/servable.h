@@ -47,7 +47,7 @@ struct TensorInfo {
 
 inline constexpr std::string_view kDefaultSignature = "serving_default";
 
-// Immutable; whoever holds a pointer keeps the version in memory, also while it is unloaded.
+// Immutable. A pointer keeps the version in memory, also while it is unloaded.
 class Servable {
  public:
   virtual ~Servable() = default;

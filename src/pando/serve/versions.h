@@ -1,5 +1,5 @@
-// Which versions of a model exist, which of them are wanted, and what to do next: functions of
-// their arguments, without threads.
+// Decides which versions of a model are wanted and which to load or unload next. Pure functions
+// without threads.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -35,7 +35,7 @@ class TextReader {
   TextReader& ignore(const char* name) {
     return on(name, [](const TextField&) {});
   }
-  // Requires: all known names were given.
+  // Requires: on() or ignore() was called for every known field.
   void end() const {
     for (const TextField& field : message_.fields) {
       if (std::find(known_.begin(), known_.end(), field.name) == known_.end()) {

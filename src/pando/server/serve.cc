@@ -162,7 +162,7 @@ class ServeRun {
     });
   }
 
-  // One line that says what is served and where.
+  // Prints a line with the models and addresses of the server.
   void tell_start(std::chrono::duration<double> time) {
     if (stopping_) return;
     std::string text = "pando-serve: ";
@@ -300,7 +300,7 @@ int run_serve(std::span<const std::string> args, std::ostream& out, std::ostream
   } catch (const std::exception& error) {
     err << "pando-serve: error: " << app::describe(error, false) << std::endl;
     const auto* own = dynamic_cast<const Error*>(&error);
-    // A configuration that cannot be is the user's, wherever it was found.
+    // An invalid configuration is an error of the user, wherever it was found.
     const bool is_usage = own != nullptr && own->kind() == ErrorKind::invalid_argument;
     return is_usage ? app::kUsage : app::exit_code_of(error);
   }

@@ -22,7 +22,7 @@ std::vector<std::string> components_of(const std::string& path) {
   return components;
 }
 
-// An object that was read before; its parts only when somebody asked for them. No part is read
+// An object that was read before. Its parts are read when a caller asks for them. No part is read
 // twice, so the limit on reading metadata does not depend on how often a caller asks.
 struct CachedObject {
   hdf5::ObjectHeader header;

@@ -16,7 +16,7 @@ namespace pando::store {
 
 namespace {
 
-// HDF5 has global state; builds without thread support need this lock, the others lose nothing.
+// HDF5 has global state. Builds without thread support need this lock; it does no harm in others.
 std::recursive_mutex& hdf5_mutex() {
   static std::recursive_mutex mutex;
   return mutex;
@@ -175,7 +175,8 @@ Hdf5Writer::~Hdf5Writer() = default;
 Hdf5Writer Hdf5Writer::create(const std::string& name, size_t expected_bytes) {
   auto state = std::make_unique<State>(name);
   const Handle access = state->own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare");
-  // In memory: HDF5 cannot clean up after a failed write to the disk, replace_file() can.
+  // Writes to memory, because HDF5 cannot clean up after a failed write to the disk; replace_file()
+  // can.
   state->check(H5Pset_fapl_core(access.get(), expected_bytes + (size_t{1} << 16), false),
                "prepare");
   H5FD_file_image_callbacks_t callbacks = state->image.callbacks();

@@ -19,7 +19,7 @@ std::vector<LayerSeconds> layers_of(const Network& network) {
     if (is_new) {
       layers.push_back({call.layer, {}, !layers.empty()});
     } else {
-      layers[place->second].can_start_a_stage = false;  // unclear which of its calls would
+      layers[place->second].can_start_a_stage = false;  // a split names a layer, not a call
     }
   }
   return layers;

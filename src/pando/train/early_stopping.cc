@@ -49,7 +49,7 @@ class EarlyStoppingCallback : public Callback {
       stopped_ = !see(epoch, value) && runs_out(epoch);
     }
     if (!stopped_) return;
-    context.stop = true;  // the fit that this one continues had ended
+    context.stop = true;  // the fit that is continued had already stopped
     tell(context, concat("early stopping: the best ", options_.monitor, ", ", best_,
                          ", was in epoch ", best_epoch_ + 1, ", and the patience has run out"));
   }

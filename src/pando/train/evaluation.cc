@@ -111,7 +111,7 @@ Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRe
   int64_t done = 0;
   for (int64_t update = 0; update < plan.updates();) {
     const auto execution = plan.execution(update);
-    // One run of steps, so that a pipeline fills only once.
+    // Runs all steps as one execution, so that a pipeline fills only once.
     runtime::UpdatePlan whole{.elements = 0, .samples = 0};
     for (const runtime::UpdatePlan& step : execution) {
       whole.elements += step.elements;

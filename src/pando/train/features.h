@@ -1,5 +1,5 @@
 // The results of a layer for all samples of a data set, computed once and kept in memory or in a
-// file: what the layers behind it are trained on while nothing before them changes.
+// file. The layers behind it are trained on them while the layers before do not change.
 // SPDX-License-Identifier: MIT
 #pragma once
 

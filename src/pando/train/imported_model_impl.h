@@ -1,4 +1,4 @@
-// What the readers of model files share.
+// Functions that all readers of model files share.
 // SPDX-License-Identifier: MIT
 #pragma once
 

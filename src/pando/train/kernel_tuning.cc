@@ -82,7 +82,7 @@ void Model::Impl::end_tuning(runtime::Tuner& tuner) {
 
 void Model::Impl::tune(int64_t batch, const std::vector<Field>& fields) {
   if (compiled().execution.tuning == Tuning::off) return;
-  // In a job it was compiled with the fixed order.
+  // In a job the program was first compiled with the fixed order.
   if (job.communicator != nullptr) programs_.erase({RunMode::train, batch, to_string(fields)});
   may_measure_ = true;
   try {

@@ -246,7 +246,7 @@ Model Model::with_head(const zoo::HeadOptions& options) const {
   other.copy_weights(*this, {.by_name = true, .except = {classifier}});
   take_frozen(impl_->frozen, classifier, other);
   other.set_facts(facts());
-  other.impl_->facts.labels.clear();  // of the classes that the old head told apart
+  other.impl_->facts.labels.clear();  // names of the classes of the old head
   return other;
 }
 

@@ -64,7 +64,8 @@ struct ExecutionOptions {
   // How the kernels of training are chosen (Model::tune). Evaluation and prediction always use the
   // fixed order, so that results do not depend on where weights were trained.
   Tuning tuning = Tuning::off;
-  // Keeps what was timed for later runs; nothing: a folder in the user's cache; empty: none.
+  // Folder that keeps the times for later runs; no value: a folder in the user's cache; empty:
+  // none.
   std::optional<std::string> tuning_folder = {};
   KernelChoices kernel_choices = {};  // layers of training that are not timed, and their kernels
   bool reference_kernels = false;     // plain loops for everything: slow, to check fast kernels
@@ -116,9 +117,9 @@ struct FitOptions {
   // there are batches to prepare. They avoid the cores of devices if there are others. Results do
   // not depend on their number.
   int data_workers = 0;
-  // Every step trains on the first micro-batch, which is prepared once and stays on the devices, as
-  // if data cost nothing. Requires carry_remainder or drop_remainder, because there is no shorter
-  // last batch.
+  // Every step trains on the first micro-batch, which is prepared once and stays on the devices, to
+  // measure training without the cost of data. Requires carry_remainder or drop_remainder, because
+  // there is no shorter last batch.
   bool same_batch = false;
   // Which steps' values callbacks find in FitContext::outfeed after an execution.
   OutfeedMode outfeed = OutfeedMode::last;
@@ -349,9 +350,9 @@ class Model {
   // compile(), except to predict.
   void prepare(RunMode mode, int64_t batch_size, const std::vector<Field>& fields);
 
-  // What such a use will take beside what the process holds now; takes nothing. fit, evaluate,
-  // predict and prepare throw OverMemoryLimit before they take more than the system leaves
-  // (base/memory_limit.h).
+  // Computes the memory that such a call will need besides the memory that the process holds now;
+  // allocates nothing. fit, evaluate, predict and prepare throw OverMemoryLimit before they take
+  // more than the system leaves (base/memory_limit.h).
   RunMemory memory_of(const RunPart& part);
 
   // Times the kernels of every layer for training with this batch size, as ExecutionOptions::tuning
@@ -361,11 +362,11 @@ class Model {
   std::vector<std::string> tune(int64_t batch_size, const std::vector<Field>& fields);
   // The choices of training that differ from the fixed order.
   const KernelChoices& kernel_choices() const;
-  // Trains with these choices, and with the fixed order elsewhere; nothing is timed any more.
+  // Trains with these choices, and with the fixed order for other layers. Stops timing kernels.
   void set_kernel_choices(KernelChoices choices);
 
-  // What the compiler decided for training with this batch size, and what every device holds;
-  // needs compile().
+  // The decisions of the compiler for training with this batch size, and the memory of every
+  // device; needs compile().
   std::string compile_report(int64_t batch_size, const std::vector<Field>& fields);
 
   // The same in detail, for any program, and where the time of a traced run went

@@ -1,5 +1,5 @@
-// What a file says about a model beside its layers and weights: names of the classes, how pictures
-// are prepared for it, and where it comes from.
+// The facts in a model file besides layers and weights: names of the classes, how pictures are
+// prepared, and where the model comes from.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ namespace pando {
 struct PicturePreparation {
   enum class Fit {
     crop,     // the short side becomes `short_side`, then the middle is taken
-    stretch,  // the whole picture, whatever its proportions
+    stretch,  // the whole picture; proportions may change
   };
   enum class Colours { rgb, bgr, grey };
 

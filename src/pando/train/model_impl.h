@@ -1,4 +1,5 @@
-// What a Model owns: the network, the variables, the workers and the programs made so far.
+// The implementation of Model. Owns the network, the variables, the workers and the programs made
+// so far.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -145,7 +146,7 @@ struct Model::Impl {
   TrainingPosition position;                // of the last fit
   std::vector<runtime::Totals> epoch_sums;  // as TrainingState has them, at `position`
   int64_t epoch_offset = 0;                 // added to its epoch numbers, gives those of the data
-  std::vector<std::string> tuning_lines;    // about what was timed, until somebody shows them
+  std::vector<std::string> tuning_lines;    // messages about tuning that were not shown yet
   bool chooses_like_training = false;       // predictions use the kernels of training
 
  private:
@@ -155,7 +156,7 @@ struct Model::Impl {
 
   void drop_predictions(const std::string& fields);
   bool pipelined(RunMode mode) const;
-  // Null unless the kernels of this program are to be timed.
+  // Null if the kernels of this program need not be timed.
   std::unique_ptr<runtime::Tuner> make_tuner(RunMode mode, const train::SliceDivision& division);
   const compiler::KernelDecision* decide(const compiler::TunableLayer& layer,
                                          runtime::Tuner* tuner);

@@ -29,8 +29,8 @@ using runtime::BoundInference;
 using runtime::InferenceProgram;
 using Parts = std::span<const PredictorRows>;
 
-// Lends the memory of workers to the threads that call. The last one that came back goes first: it
-// is in a cache.
+// Lends the memory of workers to calling threads. The memory returned last is lent first, because
+// it is still in a cache.
 class BoundPool {
  public:
   BoundPool(const std::vector<InferenceProgram>& programs, int count) {
@@ -179,7 +179,7 @@ void Predictor::Impl::take_memory(std::string_view what, size_t arena, int arena
   bytes += more;
 }
 
-// Also binds them. The memory of one kind is taken before the next is compiled.
+// Also binds the programs. Allocates the memory of one kind before the next kind is compiled.
 void Predictor::Impl::add_programs(Model::Impl& model, const PredictorOptions& options) {
   train::PredictorPlan plan{.network = model.running().without_stages(), .fields = {}};
   for (const PredictorTensor& input : inputs) {

@@ -21,8 +21,8 @@ struct ProfileRequest {
   // The trace of that run (FitOptions::trace, EvaluateOptions::trace); null: only the compilation
   // report.
   const profile::Trace* trace = nullptr;
-  // How long the multiply-add peak of the cores and the rate of the memory are measured, each; 0:
-  // not at all.
+  // Seconds to measure the multiply-add peak of the cores, and again the rate of the memory; 0:
+  // does not measure them.
   double peak_seconds = 0.1;
   std::string run;  // the id of the run, for the file of the trace; empty: none
 };

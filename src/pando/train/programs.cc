@@ -228,7 +228,7 @@ std::vector<int> feed_fields(const Network& network, const ir::Graph& graph,
   for (size_t i = 0; i < network.outputs().size(); ++i) {
     const Wiring::Output& own = wiring.outputs[i];
     place_of_feed[label_feed(network, i)] = own.labels;
-    // An output without weights has no such feed; the name may be that of another one.
+    // An output without weights has no such feed. Another output may have the name.
     if (own.weights >= 0) place_of_feed[weight_feed(wiring, network, i)] = own.weights;
   }
   std::vector<int> places;

@@ -51,7 +51,7 @@ int64_t kept_bytes(const runtime::VariableStore& variables, const Optimizer& opt
   return bytes;
 }
 
-// What the exchange of gradients keeps of the other instances, and the sums of 16-bit gradients.
+// Memory of the exchange of gradients: values of other instances, and the sums of 16-bit gradients.
 int64_t exchange_bytes(const compiler::Program& program, const runtime::Placement& place) {
   if (place.instances() < 2) return 0;
   int64_t elements = 0;

@@ -25,7 +25,7 @@ Modules modules_of(const std::string& name) {
   return modules;
 }
 
-// The layers of ours that have weights are those of torchvision's network of this name.
+// Our layers with weights are the same as in torchvision's network of this name.
 bool has_layers_of(const Network& network, const Modules& modules) {
   size_t found = 0;
   for (const LayerInfo& layer : network.layers()) {
@@ -146,7 +146,7 @@ store::WeightsFile read_safetensors_weights(const Network& network, const std::s
   const store::SafetensorsFile file = store::read_safetensors(path);
   Tensors tensors;
   for (const store::NamedWeight& tensor : file.tensors) {
-    // PyTorch counts the batches of normalisations; nothing depends on it.
+    // PyTorch counts the batches of a normalisation; the count has no effect.
     if (!tensor.name.ends_with("num_batches_tracked")) tensors[tensor.name] = &tensor.value;
   }
   const std::optional<Modules> modules = known_modules(network);

@@ -67,7 +67,7 @@ void StagnationWatch::watch_weights(const FitContext& context) {
   const int64_t updates = context.updates - since_;
   if (watched_.empty() || updates < kStillUpdates) return;
   Tensor now = weights_of(*context.model, watched_);
-  // A rate of zero, at the end of a schedule, moves nothing on purpose.
+  // With a rate of zero, at the end of a schedule, weights rightly do not change.
   if (has_moved(*weights_, now) || context.model->learning_rate() == 0) {
     weights_ = std::move(now);
     since_ = context.updates;

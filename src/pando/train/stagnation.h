@@ -34,7 +34,7 @@ class StagnationWatch : public Callback {
   void watch_loss(const FitContext& context);
 
   std::function<void(const std::string&)> tell_;
-  std::string watched_;  // the name of the weights; empty: none is trained, or all is told
+  std::string watched_;  // name of the weights; empty: none is trained, or already warned
   std::optional<Tensor> weights_;
   int64_t since_ = 0;  // the weight update after which they were taken
   bool watches_loss_ = false;

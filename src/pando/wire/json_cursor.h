@@ -43,8 +43,8 @@ class JsonCursor {
   void skip();                    // any value
   void end();                     // requires that nothing but space follows
 
-  // Reads nested lists of exactly this shape into `out`, at the speed of memory. False: the text is
-  // not so, or not in the simplest form; then nothing was read.
+  // Reads nested lists of exactly this shape into `out`, at the speed of memory. Returns false,
+  // without having read anything, if the text has another shape or is not in the simplest form.
   bool read_lists(std::span<const int64_t> shape, float* out);
 
   size_t offset() const { return static_cast<size_t>(at_ - begin_); }

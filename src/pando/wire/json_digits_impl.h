@@ -35,7 +35,8 @@ inline bool are_eight_digits(uint64_t bytes) {
           (((bytes + 0x0606060606060606) & 0xF0F0F0F0F0F0F0F0) >> 4)) == 0x3333333333333333;
 }
 
-// The value of eight digits, the first of which is in the lowest byte: pairs, then fours, then all.
+// The value of eight digits, with the first digit in the lowest byte. Combines pairs, then fours,
+// then all eight.
 inline uint32_t value_of_eight(uint64_t bytes) {
   bytes -= 0x3030303030303030;
   bytes = bytes * 10 + (bytes >> 8);

@@ -30,8 +30,8 @@ class VolumeResnetBuilder {
   }
 
   // Adds a shortcut to convolutions 1x1x1, 3x3x3 (with the stride), 1x1x1. The first block of a
-  // stack projects the shortcut to its own size. Initially a block returns its shortcut: the sum of
-  // many random blocks would saturate the final tanh before the network learns anything.
+  // stack projects the shortcut to its own size. An untrained block returns its shortcut: the sum
+  // of many random blocks would saturate the final tanh before the network learns anything.
   SymbolicTensor block(const SymbolicTensor& x, const CosmoflowConv& inner, bool projects,
                        const std::string& name) const {
     const int64_t outputs = 4 * inner.filters;

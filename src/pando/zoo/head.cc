@@ -68,8 +68,8 @@ std::vector<int64_t> pixels_of(const Shape& shape) {
   return extents;
 }
 
-// Applies the classifier to every pixel. What follows the old classifier is not made anew, so it
-// must not change the pixels.
+// Applies the classifier to every pixel. Layers behind the old classifier are kept, so they must
+// not change the pixels.
 SymbolicTensor classify_pixels(const Network& network, const LayerInfo& old,
                                const SymbolicTensor& features, const DenseOptions& options) {
   const Shape& output = network.outputs()[0].shape;

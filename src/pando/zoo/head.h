@@ -1,5 +1,5 @@
-// The head of a network: the layer that tells classes apart. It can be made anew for other classes,
-// for several classes at once or for numbers.
+// The head of a network: the layer that tells classes apart. It can be replaced to predict other
+// classes, several classes at once, or numbers.
 // SPDX-License-Identifier: MIT
 #pragma once
 

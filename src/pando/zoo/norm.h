@@ -25,9 +25,9 @@ struct NormOptions {
 
 namespace zoo {
 
-// What is added to variances. Networks whose weights are published in the form of Keras have its
-// value, those that are published for PyTorch have the other: channels that are nearly constant
-// differ by 0.05 % between the two.
+// Added to variances. Networks with weights published for Keras use the value of Keras; networks
+// with weights published for PyTorch use the other: nearly constant channels differ by 0.05 %
+// between the two.
 inline constexpr double kKerasEpsilon = 1.001e-5;
 inline constexpr double kTorchEpsilon = 1e-5;
 

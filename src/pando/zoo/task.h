@@ -1,5 +1,5 @@
-// What a network is for: the figure that tells how good it is, and which way is better. Logs, early
-// stopping, the best checkpoint and reports follow it.
+// The task of a network: the figure that measures its quality, and whether higher or lower is
+// better. Logs, early stopping, the best checkpoint and reports follow it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,8 +13,8 @@ struct Task {
   std::string metric;  // measured beside the loss: "accuracy"
   bool larger_is_better = true;
   bool is_fraction = true;  // shown in percent
-  // What a classifier of the zoo gets to be trained for the task instead (head.h): a loss, and the
-  // activation of its last layer. Empty: it cannot be, or is made for the task.
+  // The loss, and the activation of the last layer, with which a classifier of the zoo is trained
+  // for the task (head.h). Empty: it cannot be trained for the task, or is made for it.
   std::string loss = {};
   std::string activation = {};
 

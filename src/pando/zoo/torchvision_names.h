@@ -1,5 +1,4 @@
-// What torchvision calls the weights of the networks that the zoo has too, and how its weights
-// become ours.
+// Maps the weights of torchvision's networks to the same networks of the zoo: names and conversion.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -41,7 +40,7 @@ Tensor to_torchvision(const Network& network, const TorchvisionModule& module,
 // Whether the layer belongs to a projected shortcut that the small residual networks of torchvision
 // do not project.
 bool is_only_ours(const std::string& layer);
-// The weight with which such a projection changes nothing.
+// The weight that makes such a projection the identity.
 Tensor identity_weight(const nn::WeightSpec& weight);
 
 }  // namespace pando

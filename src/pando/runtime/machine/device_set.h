@@ -39,7 +39,7 @@ std::vector<DeviceCores> divide_machine(const Topology& topology, const DeviceRe
 // The topology of part `index` of `count` equal parts, for processes that divide a machine:
 // consecutive cores, node by node. Parts share cores if there are more parts than cores.
 Topology part_of(const Topology& topology, int index, int count);
-// What the machine offers to this process as an instance of a job.
+// The cores that this process may use as an instance of a job.
 Topology topology_of(const comm::Job& job);
 
 // The hardware threads of the cores that no device uses, for the host's own work; empty when the

@@ -1,4 +1,4 @@
-// What the machine offers to this process: cores, caches, memory, instruction sets, and the limits
+// The resources that this process may use: cores, caches, memory, instruction sets, and the limits
 // that affinity and control groups set.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -9,8 +9,8 @@
 namespace pando::runtime {
 
 // While it lives, the trained variables hold their averages, at the same addresses, rounded if they
-// are stored in 16 bits; afterwards they are as before. Does nothing without averages, or if
-// another one does it already. Requires: no execution runs when it begins and ends.
+// are stored in 16 bits; afterwards they are as before. Does nothing without averages, or while
+// another object of this class exists. Requires: no execution runs when it begins and ends.
 class AveragedWeights {
  public:
   explicit AveragedWeights(VariableStore& variables);

@@ -15,8 +15,7 @@ namespace {
 
 constexpr size_t kLeastArena = 4096;
 
-// Regions of which each slice or part has its own: what it adds to a sum, or what is computed from
-// sums.
+// Regions that each slice or part has for itself: its share of a sum, or values computed from sums.
 bool is_sum(compiler::Region region) {
   return region == compiler::Region::sums || region == compiler::Region::held_sums ||
          region == compiler::Region::gradients || region == compiler::Region::moments;
@@ -124,7 +123,7 @@ int BoundProgram::worker_of(int lane, int stage) const {
 std::byte* BoundProgram::address(const compiler::Operand& operand, int lane,
                                  int micro_batch) const {
   if (operand.place.region == compiler::Region::external) {
-    // Not asked for as one that changes: programs only read variables.
+    // Asks for a const variable, because programs only read variables.
     const Tensor& value = std::as_const(variables_).get(operand.value->name()).value;
     return const_cast<std::byte*>(value.data());
   }

@@ -162,10 +162,10 @@ class BoundProgram {
   std::vector<int> held_;                              // micro-batches per stage
   std::vector<std::unique_ptr<DeviceMemory>> memory_;  // [device]
   Arena packed_;
-  std::unique_ptr<StatisticsExchange> statistics_;  // null: no instance needs those of others
+  std::unique_ptr<StatisticsExchange> statistics_;  // null: no instance needs statistics of others
   std::vector<compiler::Operand> feeds_;
   std::vector<compiler::Operand> moments_;
-  int packers_ = 0;  // workers that pack variables: those of the devices in use
+  int packers_ = 0;  // workers that pack variables, on the devices in use
   int64_t slice_batch_ = 0;
   std::vector<std::unique_ptr<std::byte*[]>> arrays_;
   std::vector<std::vector<BoundCall>> calls_;  // [lane][call]

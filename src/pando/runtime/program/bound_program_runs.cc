@@ -107,7 +107,7 @@ void BoundProgram::mix_bucket(size_t index, const SliceVisit& visit) const {
   }
 }
 
-// The first micro-batch writes its gradients where those of the others are added.
+// The first micro-batch writes its gradients to the place to which later ones add theirs.
 void BoundProgram::finish_bucket(int index, const SliceVisit& visit) {
   if (visit.counter != nullptr) visit.counter->count(index, visit.lane, visit.micro_batch);
   if (visit.micro_batch > 0) {

@@ -12,7 +12,7 @@
 
 namespace pando::runtime {
 
-// What a device of a program holds.
+// The memory that a device of a program holds.
 struct DeviceLoad {
   std::vector<int> stages;  // those that run on it
   std::vector<int> held;    // micro-batches that each of them holds at once

@@ -1,4 +1,4 @@
-// What the exchange between instances cost.
+// The cost of the exchange between instances.
 // SPDX-License-Identifier: MIT
 #pragma once
 

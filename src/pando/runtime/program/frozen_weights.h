@@ -25,9 +25,9 @@ class FrozenWeights {
   FrozenWeights(const FrozenWeights&) = delete;
   FrozenWeights& operator=(const FrozenWeights&) = delete;
 
-  // Runs the prologue of a program and keeps what its sections read. Weights whose bytes are there
-  // already are not kept a second time: the kernels of an op read the same packed filter at every
-  // batch size. Neither program nor variables are needed afterwards. Throws OverMemoryLimit.
+  // Runs the prologue of a program and keeps what its sections read. Equal bytes are kept only
+  // once, because the kernels of an op read the same packed filter at every batch size. Neither
+  // program nor variables are needed afterwards. Throws OverMemoryLimit.
   WeightAddresses add(const compiler::Program& program, const VariableStore& variables);
   size_t bytes() const { return bytes_; }
 

@@ -22,7 +22,7 @@ int64_t count_beyond(DType type, const std::byte* values, int64_t count, float e
 // outlives it.
 class GradientCounter {
  public:
-  // Nothing is counted unless the program computes in half precision.
+  // Counts only if the program computes in half precision.
   explicit GradientCounter(const BoundProgram& bound);
 
   // Called by one worker while none counts.

@@ -95,7 +95,7 @@ std::vector<StageVisit> ordered_visits(const PipelineShape& shape, Predicate wan
   return visits;
 }
 
-// Without the checks of device_of().
+// Like device_of(), without its checks.
 int device_at(const PipelineShape& shape, int stage) {
   return shape.device_of_stage.empty() ? stage : shape.device_of_stage[static_cast<size_t>(stage)];
 }

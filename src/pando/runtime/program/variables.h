@@ -39,9 +39,8 @@ DType slot_type(const SlotSpec& slot, DType weights);
 void reset_slot(const SlotSpec& slot, const Tensor& weights, Tensor& values);
 
 // Addresses of values and slots stay the same until convert(). Not thread-safe; executions change
-// variables, so nothing else may use the store while one runs. Everyone who asks for a variable
-// that is not const may change it until they ask for the version; later changes have to be
-// announced by changed().
+// variables, so nothing else may use the store while one runs. A caller that gets a non-const
+// variable may change it until it asks for the version; it announces later changes by changed().
 class VariableStore {
  public:
   Variable& add(std::string name, Tensor value, double moving_momentum = -1,
@@ -59,8 +58,7 @@ class VariableStore {
   uint64_t version() const { return version_; }
   void changed() { ++version_; }
 
-  // Gives every trained variable the slots of a rule, as they are before the first update, unless
-  // it has such slots already.
+  // Gives every trained variable the initial slots of a rule, unless it already has these slots.
   void ensure_slots(const UpdateRule& rule);
   void drop_slots();
 

@@ -51,8 +51,8 @@ struct LayerTime {
   Spent backward;
 };
 
-// What a worker does or waits for. `step` is the work of a step besides ops: feeding, handing over
-// and gathering; `outside` is the time between executions.
+// The ways in which a worker spends its time. `step` is the work of a step besides ops: feeding,
+// handing over and gathering; `outside` is the time between executions.
 enum class Phase {
   forward,
   backward,
@@ -94,7 +94,7 @@ struct ExecutionReport {
   Spent forward;
   Spent backward;
   Spent update;
-  std::vector<OpTime> ops;  // those that ran, in the order of the program
+  std::vector<OpTime> ops;  // the ops that ran, in the order of the program
   std::vector<LayerTime> layers;
   std::vector<DeviceTime> devices;
   std::vector<profile::StageSummary> stages;  // of a pipeline, over the whole trace

@@ -48,7 +48,7 @@ std::string stage_rows(const compiler::Program& program, const Placement& placem
   return text;
 }
 
-// The options that would reduce what takes most memory.
+// The options that reduce the largest items.
 std::string advice(const compiler::Program& program, const Placement& placement,
                    const MemoryUse& use) {
   std::vector<std::string> advice = {"a smaller micro-batch"};

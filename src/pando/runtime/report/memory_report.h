@@ -1,4 +1,4 @@
-// What a program holds on each device, as a table, and the check against a budget.
+// The memory of a program on each device as a table, and the check against a budget.
 // SPDX-License-Identifier: MIT
 #pragma once
 

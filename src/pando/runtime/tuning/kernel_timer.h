@@ -20,9 +20,9 @@ struct TimerOptions {
   double calls_per_update = 1;
 };
 
-// Times of the options, in their order; those that take much longer than another are timed
-// once; errors stay unknown. Requires: f32 or 16-bit inputs. Throws
-// OverMemoryLimit if the operands do not fit.
+// Returns the times of the options, in their order, with unknown errors. An option that takes much
+// longer than another one is timed once. Requires: f32 or 16-bit inputs. Throws OverMemoryLimit if
+// the operands do not fit.
 std::vector<compiler::KernelTime> time_kernels(const ir::Node& node,
                                                const std::vector<compiler::KernelOption>& options,
                                                WorkerTeam& team, const TimerOptions& how);

@@ -16,11 +16,11 @@ namespace pando::runtime {
 
 struct TuningSummary {
   int layers = 0;   // different ones for which there was a choice
-  int timed = 0;    // of them; the others were known from an earlier run
+  int timed = 0;    // now; the times of the others come from an earlier run
   int changed = 0;  // of them; the others keep the kernel of the fixed order
   double seconds = 0;
-  // Of a call of each layer, with every layer of the network counted: by the fixed order, and as
-  // chosen.
+  // Seconds of one call of every layer of the network, with the kernels of the fixed order and with
+  // the chosen ones.
   double table_seconds = 0;
   double chosen_seconds = 0;
 };

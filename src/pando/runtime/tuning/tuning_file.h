@@ -36,9 +36,9 @@ std::string default_tuning_folder();
 // The decisions in the text of such a file. Throws IoError if it is damaged or of another machine.
 KeptDecisions parse_decisions(std::string_view text, const TuningMachine& machine);
 
-// One file of a folder. While the object lives, no other process measures for the same machine:
-// it waits and then finds the results. Nothing here is an error: what cannot be read is measured
-// again, and what cannot be written is lost; `tell` receives a sentence about it.
+// One file of a folder. While the object lives, another process that tunes for the same machine
+// waits and then finds the results. No function throws: results that cannot be read are measured
+// again, and results that cannot be written are lost; `tell` receives a sentence about it.
 class TuningFile {
  public:
   using Tell = std::function<void(const std::string&)>;

@@ -8,7 +8,7 @@ namespace pando::store::hdf5 {
 namespace {
 
 constexpr uint64_t kMostDeflated = 1040;    // deflate shrinks at most 1032 times
-constexpr uint64_t kMostMissing = 1 << 20;  // bytes that may stand for what was never written
+constexpr uint64_t kMostMissing = 1 << 20;  // most bytes of elements that were never written
 constexpr uint16_t kDeflate = 1;
 
 }  // namespace
@@ -55,7 +55,7 @@ void DatasetReader::read(std::span<uint8_t> to) {
     file_.read_data(layout.address, to);
     return;
   }
-  // What was never written has the fill value.
+  // Elements that were never written have the fill value.
   std::ranges::fill(to, uint8_t{0});
   const Bytes& fill = dataset_.fill;
   for (size_t i = 0; i < to.size() && !fill.empty(); i += fill.size()) {

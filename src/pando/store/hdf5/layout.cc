@@ -71,7 +71,7 @@ void parse_new_chunks(Cursor& cursor, Layout& layout, const Dataspace& space,
   layout.address = cursor.address();
 }
 
-// The element that stands where nothing was written; empty for zeros.
+// The value of elements that were never written; empty for zeros.
 Bytes parse_fill(const FileBytes& file, ByteSpan body) {
   Cursor cursor = file.cursor(body, "fill value");
   const int version = cursor.u8();

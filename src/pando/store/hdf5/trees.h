@@ -17,7 +17,7 @@ using OldTreeVisit = std::function<void(ByteSpan key, uint64_t child)>;
 void visit_old_tree(FileBytes& file, uint64_t root, OldTree kind, size_t key_bytes,
                     const OldTreeVisit& visit);
 
-// What the records of a B-tree of version 2 are.
+// The kinds of records in a B-tree of version 2.
 enum class NewTree : uint8_t {
   huge_objects = 1,
   link_names = 5,

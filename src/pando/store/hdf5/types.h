@@ -43,7 +43,7 @@ struct Dataspace {
 
 Dataspace parse_dataspace(const FileBytes& file, ByteSpan body);
 
-// Requires, of the functions below: `raw` holds whole elements of that type.
+// The functions below require: `raw` holds whole elements of that type.
 std::vector<std::string> decode_strings(const FileBytes& file, GlobalHeap& heap,
                                         const Datatype& type, ByteSpan raw);
 std::vector<double> decode_numbers(const Datatype& type, ByteSpan raw);
