@@ -98,7 +98,7 @@ std::vector<std::string> nearest_first(std::string_view name, std::vector<std::s
   for (std::string& text : known) {
     const std::string lowered = to_lower(text);
     const int edits = edit_distance(wanted, lowered);
-    // A candidate that contains the name counts as near, whatever its length.
+    // A candidate that contains the name counts as near at any length.
     const bool contains = !wanted.empty() && lowered.find(wanted) != std::string::npos;
     candidates.push_back({contains ? std::min(edits, 1) : edits, edits, std::move(text)});
   }

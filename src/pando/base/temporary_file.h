@@ -18,8 +18,8 @@ struct TemporaryFile {
 // directory removes what is left over there.
 TemporaryFile create_temporary(const std::string& directory);
 
-// Removes the temporary files of this user in the directory whose process has ended, on whatever
-// machine it ran; ignores what it cannot remove. Does nothing if the file system has no locks.
+// Removes the temporary files of this user in the directory whose process has ended, on this or
+// another machine; ignores what it cannot remove. Does nothing if the file system has no locks.
 void sweep_temporaries(const std::string& directory);
 
 }  // namespace pando

@@ -23,7 +23,7 @@ struct RunEntry {
   double touched = 0;   // seconds since 1970 of its last sign
 };
 
-// Used by one thread. Survives whatever happens to the folder and the runs in it.
+// Used by one thread. Handles any change of the folder and its runs.
 class RunList {
  public:
   explicit RunList(std::filesystem::path folder);

@@ -53,7 +53,7 @@ Invitation parse_invitation(const std::string& line) {
                     {milliseconds(number_of(words[3])), milliseconds(number_of(words[4]))},
                     words[5],
                     split(words[6], ' ')};
-  // Within one network stack the loopback address works whatever happens to the network.
+  // Within one network stack the loopback address works even if the network fails.
   if (result.stack == network_stack_name()) result.addresses = {"127.0.0.1", "::1"};
   return result;
 }

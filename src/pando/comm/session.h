@@ -16,7 +16,7 @@
 namespace pando::comm {
 
 // together: all instances end here with the same code, because they agreed on it or finished all
-// their work. alone: this instance ends, whatever the others do.
+// their work. alone: only this instance ends.
 enum class Ending { together, alone };
 
 // A process has one session, process_session(); tests make their own. Used by one thread, except

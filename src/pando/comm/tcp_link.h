@@ -1,4 +1,4 @@
-// Lines of text over a TCP connection, without blocking and with bounded memory whatever arrives.
+// Lines of text over a TCP connection, without blocking and with bounded memory for any input.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -44,8 +44,8 @@ class Cached : public DataSource {
   enum class Task : uint8_t { unknown, fill, filled, copy };
   using Work = std::vector<Task>;
 
-  // Samples that come one after the other are read in their order, whatever the order in which they
-  // are asked for first.
+  // Samples that come one after the other are read in their own order, even if they are requested
+  // in another order.
   void read_all() const {
     std::vector<std::byte*> first_bytes;
     for (const auto& field : memory_) first_bytes.push_back(field.get());

@@ -107,7 +107,7 @@ class DataSource {
   // decorators translate them in place. Requires: 0 <= indices[i] < size(), epoch >= 0.
   virtual void gather(int64_t epoch, std::span<int64_t> indices, const Rows& rows) const = 0;
 
-  // Whether an index stands for different samples in different epochs.
+  // Whether the sample of an index differs from epoch to epoch.
   virtual bool order_varies() const { return false; }
   // Whether samples are made one after the other, so that going back means to begin again. Streams
   // then read with one worker, and shuffle() permutes only within a buffer.

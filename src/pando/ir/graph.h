@@ -1,5 +1,5 @@
-// The intermediate representation: a small typed graph in static single assignment form. Nodes
-// stand in an order in which they can run. It knows the names of ops but not what they mean.
+// The intermediate representation: a small typed graph in static single assignment form. Nodes are
+// in an order in which they can run. It knows the names of ops but not what they mean.
 // SPDX-License-Identifier: MIT
 #pragma once
 

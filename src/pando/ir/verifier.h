@@ -1,5 +1,6 @@
-// Checks what every graph must satisfy whatever its ops mean: values are defined once and before
-// their use, nodes own their outputs, and each loss, gradient and statistic has its target.
+// Checks the rules for all graphs that do not depend on the meaning of ops: values are defined once
+// and before their use, nodes own their outputs, and each loss, gradient and statistic has its
+// target.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -18,7 +18,7 @@ std::string label_of(const WantedLayer& layer) {
   return concat("layer '", join(layer.names, "/"), "' (", layer.classes.back(), ")");
 }
 
-// The tensor as the layer wants it.
+// The tensor in the form that the layer expects.
 Tensor fitting(const Tensor& tensor, const WantedLayer& layer, const WantedWeight& weight,
                const std::string& place) {
   if (!weight.any_shape && tensor.shape() != weight.shape) {
@@ -44,7 +44,7 @@ std::string ending_of(const std::string& name) {
   return before == std::string::npos ? name : name.substr(before + 1);
 }
 
-// Finds weights by the name of their layer and their own, whatever scopes stand before.
+// Finds weights by the name of their layer and their own name; ignores the scopes before these.
 class WeightNames {
  public:
   explicit WeightNames(const NamedTensors& weights) {

@@ -21,8 +21,8 @@ struct WantedWeight {
   bool any_shape = false;
 };
 
-// A layer that has weights. Layers stand in the order of the model, those of a model inside it at
-// its place.
+// A layer that has weights. Layers are in the order of the model; the layers of a model inside it
+// are at its place.
 struct WantedLayer {
   // The names of the models around the layer and its own, from the outside in.
   std::vector<std::string> names;
@@ -33,8 +33,8 @@ struct WantedLayer {
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
-  // The weights of all layers, f32, each in the order in which its layer wants them. Throws IoError
-  // if there are too few or too many.
+  // The weights of all layers, f32, in the order that each layer expects. Throws IoError if there
+  // are too few or too many.
   virtual std::vector<std::vector<Tensor>> find(const std::vector<WantedLayer>& layers) const = 0;
 };
 

@@ -36,7 +36,7 @@ std::string text_of(const WireReader& reader, const WireField& field) {
   return {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
 }
 
-// Names stand in messages and in maps.
+// Names are used in messages and in maps.
 std::string name_of(const WireReader& reader, const WireField& field) {
   if (field.bytes.size() > kLongestName) {
     reader.fail(field, concat("expected a name of up to ", kLongestName, " bytes"));

@@ -42,7 +42,7 @@ struct InferRequest {
   // A request that cannot be answered until then is refused or dropped.
   Clock::time_point deadline = Clock::time_point::max();
   Clock::time_point received = Clock::now();  // its first byte
-  // Becomes true when the client is gone: then it is not computed. Null: nobody tells.
+  // Becomes true when the client has disconnected; the request is then not computed. Null: unknown.
   std::shared_ptr<const std::atomic<bool>> cancelled;
   std::shared_ptr<const void> owner;  // of the memory of `inputs`; kept until it is answered
 };

@@ -42,7 +42,7 @@ class ModelServer {
   Result<ModelStatus> status(const ModelSpec& spec) const;
 
   bool live() const;   // the process answers
-  bool ready() const;  // every model has an available version, and nobody drains
+  bool ready() const;  // every model has an available version, and the server does not drain
   bool ready(const ModelSpec& spec) const;
   // Waits until ready(), until every model is available or has failed to load, or until the time is
   // over. Returns ready().

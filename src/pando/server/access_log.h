@@ -21,7 +21,7 @@ class AccessLog {
 
   void write(const http::AccessRecord& record);
   void flush();
-  // Opens the file of this name anew, after somebody has renamed it.
+  // Reopens the file of this name, after log rotation has renamed it.
   void reopen();
 
  private:

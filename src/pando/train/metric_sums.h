@@ -53,7 +53,7 @@ class MetricSums {
     replicas_.assign(totals.begin() + 1, totals.end());
   }
 
-  // Sums over all replicas, whatever the reduction of the logs.
+  // Sums over all replicas, for any reduction of the logs.
   LogSums sums() const {
     LogSums sums{.samples = all_.samples, .sums = {{"loss", all_.loss}}};
     const Logs shown = means(all_, "");

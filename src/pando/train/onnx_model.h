@@ -11,10 +11,11 @@
 namespace pando {
 
 // An ordinary model with the weights of the file, which can be trained, cut and saved. Pictures are
-// channels last, whatever the file has: an input [N, 3, 224, 224] takes samples [224, 224, 3].
-// Layers are named after the weights of the file ("layer1.0.conv1" for "layer1.0.conv1.weight"),
-// or after its nodes. The facts are in the file's metadata (model_facts.h). Throws IoError for a
-// damaged file, Unsupported with a list of all nodes that are not known.
+// channels last, also if the file has channels first: an input [N, 3, 224, 224] takes samples [224,
+// 224, 3]. Layers are named after the weights of the file ("layer1.0.conv1" for
+// "layer1.0.conv1.weight"), or after its nodes. The facts are in the file's metadata
+// (model_facts.h). Throws IoError for a damaged file, Unsupported with a list of all nodes that are
+// not known.
 Model load_onnx(const std::string& path, const LoadModelOptions& options = {});
 
 struct OnnxSaveOptions {

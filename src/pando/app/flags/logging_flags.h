@@ -1,5 +1,5 @@
-// The flags for what a run records besides its history: event files for TensorBoard, a record of
-// the experiment, a page to read.
+// Flags for the records of a run besides its history: event files for TensorBoard, a record of the
+// experiment, a page to read.
 // SPDX-License-Identifier: MIT
 #pragma once
 

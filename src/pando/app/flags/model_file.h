@@ -1,5 +1,5 @@
-// A network that somebody else described, in a file: --model net.onnx. It takes the place of an
-// entry of the model zoo and brings its weights along.
+// A network from a file: --model net.onnx. It replaces an entry of the model zoo and includes its
+// weights.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,8 +28,8 @@ bool names_model_file(const std::string& model);
 // begins with --model, IoError for a damaged file and Unsupported for layers that are not known.
 std::shared_ptr<const ModelFile> read_model_file(const std::string& path, int64_t image_size);
 
-// The entry that stands for a network with one output: builds it with softmax at its end, or with
-// a new classifier if it is asked for another number of classes.
+// The entry for a network with one output: adds softmax at its end, or a new classifier if the
+// number of classes differs.
 ZooEntry entry_of_network(const Network& network, const std::string& name);
 
 // The copy of the model file in a run directory; empty: there is none.

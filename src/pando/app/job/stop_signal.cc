@@ -18,7 +18,7 @@ namespace pando::app {
 namespace {
 
 // A signal handler can access only globals. Lock-free atomics are safe there.
-std::atomic<int64_t> request_time{0};  // in nanoseconds; 0: nobody has asked to stop
+std::atomic<int64_t> request_time{0};  // in nanoseconds; 0: no request to stop
 std::atomic<int> received_signal{0};
 std::atomic<bool> stop_wanted{false};
 std::atomic<const char*> stop_answer{""};

@@ -17,7 +17,7 @@ inline constexpr const char* kLoadFile = "load.csv";
 struct LoadRow {
   double seconds = 0;             // of the run, at the end of the row
   double process_percent = 0;     // processor time of this process; 100 is one core
-  double machine_percent = 0;     // of all cores of the machine, whoever used them; at most 100
+  double machine_percent = 0;     // of all cores of the machine, by all processes; at most 100
   double resident_bytes = 0;      // memory of this process
   double read_per_second = 0;     // bytes that this process read from disks
   double written_per_second = 0;  // bytes that it wrote to disks

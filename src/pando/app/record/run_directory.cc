@@ -114,7 +114,7 @@ fs::path move_aside(const fs::path& path) {
   if (names.empty()) return {};
   // Another run may write its checkpoints there (--checkpoint-output-dir).
   if (fs::is_directory(path / "checkpoints")) lock_of(path / "checkpoints", kCheckpointLock);
-  sweep_temporaries((path / "checkpoints").string());  // nobody writes there after the move
+  sweep_temporaries((path / "checkpoints").string());  // no run writes there after the move
   int number = 1;
   while (fs::exists(path / concat("previous-", number))) ++number;
   fs::path previous = path / concat("previous-", number);

@@ -142,7 +142,7 @@ SummaryWriter::~SummaryWriter() {
   try {
     end(RunState::failed, "the run ended without saying why; see log.txt");
   } catch (const std::exception&) {
-    // Readers see that nobody holds the lock any more.
+    // Readers see that the lock is free.
   }
 }
 

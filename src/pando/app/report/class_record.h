@@ -1,5 +1,5 @@
 // class_report.json and class_samples.png of a run directory: the class report for programs, with
-// pictures of some samples. They are small, whatever the size of the data.
+// pictures of some samples. Their size does not grow with the data.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -27,7 +27,7 @@ std::vector<ClassifiedSample> classified_samples(const Tensor& outputs,
 
 struct ClassSampleLimits {
   size_t samples = 600;
-  size_t most_confident = 24;  // mistakes, whatever their cell
+  size_t most_confident = 24;  // mistakes, from any cell
   size_t per_mistake = 12;     // of a cell off the diagonal
   size_t per_hit = 6;          // of a cell on the diagonal
 };

@@ -20,7 +20,7 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-// One line of a terminal, whatever the name of a file or class has in it.
+// Makes one line of a terminal from any name of a file or class.
 std::string on_one_line(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return static_cast<uint8_t>(c) < ' '; }, ' ');

@@ -1,6 +1,5 @@
 // segmentation_report.json and segmentation_samples.png of a run directory: the segmentation report
-// for programs, with the worst and the best pictures. They are small, whatever the size of the
-// data.
+// for programs, with the worst and the best pictures. Their size does not grow with the data.
 // SPDX-License-Identifier: MIT
 #pragma once
 

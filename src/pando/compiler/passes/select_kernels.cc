@@ -87,7 +87,7 @@ class Chooser {
                                   " bytes of scratch memory, the limit is ", limit));
   }
 
-  // All candidates but the reference kernel, whatever the table says about their speed.
+  // All candidates except the reference kernel, including those that the table considers slow.
   std::vector<KernelOption> options_of(const ir::Node& node) const {
     std::vector<KernelOption> options;
     for (const kernels::Candidate& candidate : kernels::candidates(node.op())) {

@@ -52,8 +52,8 @@ bool SplitStages::run(CompileState& state) const {
   }
   std::vector<ir::Node*> order;
   for (const auto& node : graph.nodes()) {
-    // Nodes that run once per weight update come before all sections, whatever stage reads them
-    // first.
+    // Nodes that run once per weight update come before all sections, for every stage that reads
+    // them.
     const int stage = ops::has_trait(*node, ops::Trait::per_update) ? 0 : node->stage();
     state.section_of[node.get()] = backward.contains(node.get()) ? 2 * stages - 1 - stage : stage;
     order.push_back(node.get());

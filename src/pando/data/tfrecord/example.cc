@@ -28,7 +28,7 @@ std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A key for error messages: one readable line, whatever bytes the file has.
+// A key for error messages, as one readable line.
 std::string quoted(std::string_view key) {
   constexpr size_t kMost = 100;
   constexpr std::string_view kDigits = "0123456789abcdef";

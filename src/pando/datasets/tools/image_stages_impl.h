@@ -1,4 +1,4 @@
-// The stages that encoded images go through, wherever they come from. Private to the folder.
+// The stages for encoded images from any source. Private to the folder.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -33,7 +33,7 @@ struct ShardName {
 // Returns shards 0 if the name does not belong to `part`.
 ShardName parse_shard_name(std::string_view name, ImagenetPart part);
 
-// The names of all shards in a folder, whatever their counts; a missing folder has none.
+// The names of all shards in a folder, with any count; a missing folder has none.
 std::vector<std::string> shard_names_in(const std::string& folder);
 
 // Shard s of n has the samples [first_of_shard(s), first_of_shard(s + 1)) of `count`.
