@@ -77,7 +77,7 @@ struct CompileOptions {
   // an output that is not named has no loss. Training minimises their sum, each times its weight.
   Losses loss = "categorical_crossentropy";
   LossWeights loss_weights = {};  // 1 where none is given
-  // Over samples, whatever their weights: for each output, or by name.
+  // Over samples, ignoring their weights: for each output, or by name.
   Metrics metrics = {};
   // Means with the samples' weights: sums of weighted numbers, divided by the sum of the weights. A
   // name that is among the metrics too gets "weighted_" in front.
@@ -178,7 +178,7 @@ struct PredictOptions {
 struct LoadOptions {
   bool by_name = false;        // only layers with the same names, for fine-tuning
   bool skip_mismatch = false;  // with by_name: skip layers whose shapes differ
-  // With by_name: layers of the model that keep their weights, whatever the file has.
+  // With by_name: layers of the model that keep their weights even if the file has them.
   std::set<std::string> except = {};
 };
 
@@ -198,8 +198,8 @@ struct FeatureOptions {
   RunMode mode = RunMode::train;  // or evaluate
   int64_t batch_size = 32;
   int data_workers = 0;  // as in FitOptions
-  // The features are kept in this file, which is removed when nobody uses the data any more. Empty:
-  // in memory.
+  // The features are kept in this file, which is removed with the last user of the data. Empty: in
+  // memory.
   std::string file = {};
 };
 
