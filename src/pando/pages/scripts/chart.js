@@ -26,7 +26,7 @@ class CurveChart {
     this.table = make("details", {}, make("summary", {textContent: "values"}));
     this.table.addEventListener("toggle", () => this.fillTable());
     this.element = make("div", {className: "card chart"}, make("h3", {}, title,
-      make("span", {className: "soft small", textContent: unit}),
+      make("span", {className: "soft small", textContent: unit === "B" ? "" : unit}),
       make("span", {className: "tools"}, this.scale, zoom, this.reset)), this.plot, this.table);
     onNewColors(() => this.chart?.redraw());
     // Drawn when it has a place in the page, and whenever the place changes its width.
@@ -93,7 +93,8 @@ class CurveChart {
       width, height: this.height, padding: [8, 12, 0, 0],
       cursor: {drag: {x: true, y: false, dist: 4}, sync: {key: this.sync + this.axis, scales: ["x", null]},
         points: {size: 7}},
-      legend: {live: true},
+      legend: {live: true, markers: {stroke: (u, i) => `var(--c${(this.curves[i - 1]?.color || 0) % 8})`,
+        dash: (u, i) => this.curves[i - 1]?.dashed ? "dotted" : "solid"}},
       scales: {x: {time: false},
         y: this.log ? {distr: 3} : {range: (u, low, high) => uPlot.rangeNum(this.zero ? Math.min(0, low) : low, high ?? 1, 0.1, true)}},
       axes: [{...look, size: 34, space: 60, values: (u, ticks) => ticks.map((tick) => shownX(tick, this.axis))},

@@ -24,7 +24,7 @@ class CurvePanel {
     if (runs.length > 1) this.controls.append(...runs.map((run, index) => this.toggle(run, index)));
     this.grid = make("div", {className: "grid"});
     this.element = make("div", {}, this.controls, this.grid,
-      make("p", {className: "soft small", textContent: "Drag across a chart to zoom in; a double click shows the whole range again."}));
+      make("p", {className: "hint", textContent: "Drag across a chart to zoom in; a double click shows the whole range again."}));
     this.charts = [];
     this.setCharts(charts);
   }

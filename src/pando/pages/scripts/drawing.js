@@ -25,7 +25,7 @@ class Drawing {
     }
     if (clicked) this.canvas.addEventListener("click", (event) => clicked(...place(event)));
     new ResizeObserver(() => this.draw()).observe(this.canvas);
-    onNewColors(() => this.draw());
+    onNewColors(() => this.drawNow()); // a page that is printed has no next frame
   }
 
   setHeight(height) {
@@ -63,9 +63,10 @@ const clippedText = (context, text, x, y, width) => {
   if (width < 22) return;
   let shown = text;
   if (context.measureText(shown).width > width) {
-    const letters = Math.floor((text.length * width) / context.measureText(text).width) - 1;
+    let letters = Math.floor((text.length * width) / context.measureText(text).width);
+    do shown = text.slice(0, --letters) + "…";
+    while (letters > 1 && context.measureText(shown).width > width);
     if (letters < 2) return;
-    shown = text.slice(0, letters) + "…";
   }
   context.fillText(shown, x, y);
 };

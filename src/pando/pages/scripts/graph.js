@@ -83,7 +83,7 @@ const graphPart = ({graph, time}) => {
     make("p", {
       className: "soft small",
       textContent:
-        `${graph.ops.length} calls in numbers of ${graph.precision}; ` +
+        `${graph.ops.length} calls, precision ${graph.precision}; ` +
         `a micro-batch is ${division.slices} slices of ${division.samples_of_a_slice} samples; ` +
         `${numberText(graph.flops_per_sample.all / 1e6)} MFLOP per sample. Work and bytes are those of a slice.`,
     }),

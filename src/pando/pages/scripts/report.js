@@ -32,6 +32,13 @@ const sectionLinks = (parts) =>
     ),
   );
 
+// Why a run has no profile: nobody asked for it, or the run ended before it was written.
+const noProfile = (run, details, otherwise) =>
+  details.profile.missing ||
+  (/ --profile[ =]/.test(run.command) && ["killed", "failed", "running"].includes(run.state)
+    ? "The profile was not written: the run " + (run.state === "running" ? "goes on." : "ended before that.")
+    : otherwise);
+
 const missing = (text) => make("div", {className: "card"}, note(text));
 
 const kTaskTitles = {
@@ -55,14 +62,17 @@ const kDetails = [
     "Where the time went",
     (details) => timePart(details.profile),
     (run, details) =>
-      details.profile.missing ||
-      "This run was not profiled. --profile DIR of pando train adds what every worker did, times of layers and ops, and a roofline.",
+      noProfile(
+        run,
+        details,
+        "This run was not profiled. --profile DIR of pando train adds what every worker did, times of layers and ops, and a roofline.",
+      ),
   ],
   [
     "memory",
     "Where the memory is",
     (details) => memoryPart(details.profile),
-    (run, details) => details.profile.missing || "--profile DIR of pando train adds a map of the memory.",
+    (run, details) => noProfile(run, details, "--profile DIR of pando train adds a map of the memory."),
   ],
   ["graph", "The compiled program", (details) => graphPart(details.profile), () => null],
   ["input", "Input pipeline", (details) => inputPart(details), () => null],

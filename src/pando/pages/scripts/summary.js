@@ -66,7 +66,8 @@ const runHeader = (run) => {
     (run.dataset ? ` on ${run.dataset}` : "");
   return make("header", {className: "page"}, make("h1", {}, run.name + " ", stateMark(run)),
     make("p", {className: "soft", textContent: what}),
-    run.cause ? note(run.cause, run.state === "failed" ? "bad" : "") : null, runFigures(run));
+    run.cause ? note(run.cause, run.state === "failed" ? "bad" : "")
+      : kStateTexts[run.state] ? note(kStateTexts[run.state]) : null, runFigures(run));
 };
 
 const runDetails = (run) => make("div", {className: "card"}, runFacts(run),
