@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pando/comm/in_process.h"
+#include "tests/support/in_process.h"
 
 #include <numeric>
 #include <thread>

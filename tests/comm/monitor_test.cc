@@ -13,9 +13,9 @@
 #include <poll.h>
 
 #include "pando/comm/collectives.h"
-#include "pando/comm/in_process.h"
 #include "pando/comm/tcp_link.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/in_process.h"
 
 namespace pando::comm {
 namespace {

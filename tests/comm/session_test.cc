@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"
-#include "pando/comm/in_process.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/in_process.h"
 
 namespace pando::comm {
 namespace {

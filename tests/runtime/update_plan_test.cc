@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/comm/in_process.h"
+#include "tests/support/in_process.h"
 
 namespace pando::runtime {
 namespace {

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "pando/comm/in_process.h"
 #include "pando/comm/job.h"
+#include "tests/support/in_process.h"
 
 namespace pando::testing_support {
 

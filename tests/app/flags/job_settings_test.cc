@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "pando/app/record/run_mark.h"
-#include "pando/comm/in_process.h"
 #include "pando/comm/job.h"
 #include "pando/runtime/machine/topology.h"
 #include "tests/app/parse_options.h"
 #include "tests/app/test_folder.h"
+#include "tests/support/in_process.h"
 #include "tests/support/thread_instances.h"
 
 namespace pando::app {

@@ -1,17 +1,20 @@
+// Instances that are threads of one process, for tests of communication between instances.
 // SPDX-License-Identifier: MIT
-#include "pando/comm/in_process.h"
+#pragma once
 
 #include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "pando/base/error.h"
+#include "pando/comm/communicator.h"
 
 namespace pando::comm {
-
-namespace {
 
 // Messages that were sent and not yet received.
 class PostOffice {
@@ -90,9 +93,8 @@ class ThreadInstance : public Communicator {
   int size_;
 };
 
-}  // namespace
-
-std::vector<std::shared_ptr<Communicator>> in_process_instances(int count) {
+// One communicator per instance, in order. They may outlive each other.
+inline std::vector<std::shared_ptr<Communicator>> in_process_instances(int count) {
   auto office = std::make_shared<PostOffice>();
   std::vector<std::shared_ptr<Communicator>> instances;
   for (int rank = 0; rank < count; ++rank) {
