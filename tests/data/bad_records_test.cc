@@ -5,13 +5,6 @@
 namespace pando {
 namespace {
 
-TEST(BadRecords, NamesOfTheChoices) {
-  for (const auto choice : {OnBadRecord::error, OnBadRecord::skip}) {
-    EXPECT_EQ(parse_on_bad_record(to_string(choice)), choice);
-  }
-  EXPECT_THROW(parse_on_bad_record("ignore"), InvalidArgument);
-}
-
 TEST(BadRecords, ListsTheFirst) {
   std::vector<BadRecord> records;
   EXPECT_EQ(to_string(records), "");

@@ -44,14 +44,6 @@ Inflated inflate_all(const Bytes& packed, Compression compression) {
   return result;
 }
 
-TEST(Compression, Names) {
-  for (const auto one :
-       {Compression::automatic, Compression::none, Compression::gzip, Compression::zlib}) {
-    EXPECT_EQ(parse_compression(to_string(one)), one);
-  }
-  EXPECT_THROW(parse_compression("zip"), InvalidArgument);
-}
-
 TEST(Compression, RoundTrip) {
   for (const size_t size : {0u, 1u, 777u, 300'000u}) {
     const Bytes plain = counting_bytes(size, 251);

@@ -10,12 +10,6 @@ std::string_view to_string(OnBadRecord choice) {
   return choice == OnBadRecord::error ? "error" : "skip";
 }
 
-OnBadRecord parse_on_bad_record(std::string_view name) {
-  if (name == "error") return OnBadRecord::error;
-  if (name == "skip") return OnBadRecord::skip;
-  throw InvalidArgument(unknown_name_message("choice for bad records", name, {"error", "skip"}));
-}
-
 std::string to_string(const BadRecord& record) { return concat(record.file, ": ", record.why); }
 
 std::string to_string(const std::vector<BadRecord>& records, size_t most) {

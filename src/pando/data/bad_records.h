@@ -16,7 +16,6 @@ namespace pando {
 enum class OnBadRecord { error, skip };
 
 std::string_view to_string(OnBadRecord choice);
-OnBadRecord parse_on_bad_record(std::string_view name);  // throws InvalidArgument
 
 // A record that could not be read.
 struct BadRecord {

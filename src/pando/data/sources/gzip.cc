@@ -11,6 +11,7 @@
 #include "pando/base/error.h"
 #include "pando/base/memory_limit.h"
 #include "pando/data/deflate_impl.h"
+#include "pando/data/tfrecord/compression.h"
 
 namespace pando::data {
 
@@ -18,11 +19,11 @@ namespace {
 
 constexpr int kGzipOnly = 15 + 16;  // the largest window, gzip header required
 
-}  // namespace
-
-bool starts_gzip(std::span<const uint8_t> content) {
-  return content.size() >= 2 && content[0] == 0x1f && content[1] == 0x8b;
+bool is_gzip(std::span<const uint8_t> content) {
+  return sniff_compression(content) == Compression::gzip;
 }
+
+}  // namespace
 
 std::vector<uint8_t> read_file(const std::string& path) {
   std::error_code error;
@@ -57,7 +58,7 @@ struct PlainReader::Inflater {
 
 PlainReader::PlainReader(std::span<const uint8_t> content, std::string place)
     : content_(content), place_(std::move(place)) {
-  if (starts_gzip(content)) inflater_ = std::make_unique<Inflater>(content);
+  if (is_gzip(content)) inflater_ = std::make_unique<Inflater>(content);
 }
 
 PlainReader::~PlainReader() = default;
@@ -106,7 +107,7 @@ void PlainReader::end_of_member() {
   Inflater& in = *inflater_;
   if (in.rest.empty()) {
     in.ended = true;
-  } else if (starts_gzip(in.rest)) {
+  } else if (is_gzip(in.rest)) {
     PANDO_CHECK(inflateReset(&in.stream) == Z_OK);
   } else {
     throw IoError(place_, ": ", in.rest.size(), " bytes follow the end of the gzip data");

@@ -14,9 +14,6 @@ namespace pando::data {
 // Reads a whole regular file. Throws IoError with the path.
 std::vector<uint8_t> read_file(const std::string& path);
 
-// True when the bytes begin as a gzip file does.
-bool starts_gzip(std::span<const uint8_t> content);
-
 // Reads bytes that are raw or gzip, decided by how they begin. A view of `content`; `place` names
 // the file in errors. One thread at a time.
 class PlainReader {

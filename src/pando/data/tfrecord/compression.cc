@@ -22,16 +22,6 @@ std::string_view to_string(Compression compression) {
   return "?";
 }
 
-Compression parse_compression(std::string_view name) {
-  std::vector<std::string> known;
-  for (const auto one :
-       {Compression::automatic, Compression::none, Compression::gzip, Compression::zlib}) {
-    if (to_string(one) == name) return one;
-    known.emplace_back(to_string(one));
-  }
-  throw InvalidArgument(unknown_name_message("compression", name, known));
-}
-
 namespace data {
 
 namespace {

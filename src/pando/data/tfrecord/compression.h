@@ -17,7 +17,6 @@ namespace pando {
 enum class Compression { automatic, none, gzip, zlib };
 
 std::string_view to_string(Compression compression);
-Compression parse_compression(std::string_view name);  // throws InvalidArgument
 
 namespace data {
 

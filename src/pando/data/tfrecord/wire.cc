@@ -99,12 +99,6 @@ void append_varint(std::vector<uint8_t>& to, uint64_t value) {
   to.push_back(static_cast<uint8_t>(value));
 }
 
-size_t varint_bytes(uint64_t value) {
-  size_t count = 1;
-  for (; value >= 0x80; value >>= 7) ++count;
-  return count;
-}
-
 namespace {
 
 void append_tag(std::vector<uint8_t>& to, uint32_t number, WireType type) {

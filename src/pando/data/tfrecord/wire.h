@@ -56,7 +56,6 @@ class WireReader {
 };
 
 void append_varint(std::vector<uint8_t>& to, uint64_t value);
-size_t varint_bytes(uint64_t value);
 // The tag and the length in front of a field of the type bytes.
 void append_bytes_header(std::vector<uint8_t>& to, uint32_t number, size_t length);
 

@@ -7,6 +7,7 @@
 #include "pando/base/multiversion.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/data/sources/pickle/pickle.h"
+#include "pando/data/tfrecord/compression.h"
 
 namespace pando::data {
 
@@ -51,7 +52,9 @@ size_t count_records(std::span<const uint8_t> content, const FlawSink& sink, siz
     sink.report(whole * record,
                 concat("expected a positive number of records of ", record, " bytes, got ",
                        content.size() - whole * record, " bytes after ", whole, " records",
-                       starts_gzip(content) ? "; the file is compressed by gzip: unpack it" : ""));
+                       sniff_compression(content) == Compression::gzip
+                           ? "; the file is compressed by gzip: unpack it"
+                           : ""));
   }
   return whole;
 }
