@@ -10,6 +10,7 @@
 #include "pando/app/run/picture_input.h"
 #include "pando/app/run/predictions.h"
 #include "pando/app/run/trained_model.h"
+#include "pando/base/clock.h"
 #include "pando/base/paths.h"
 #include "pando/cli/program.h"
 #include "pando/cli/trained_flags.h"
@@ -228,12 +229,12 @@ int answer_pictures(Model& model, const PredictFlags& flags, app::PredictionOpti
   };
   const auto start = std::chrono::steady_clock::now();
   const int64_t answered = app::predict_pictures(model, options);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const double seconds = seconds_since(start);
   writer.finish();
   const auto failed = std::ssize(options.files) - answered;
   if (form == app::PredictionForm::text && options.files.size() > 1) {
     out << fmt::format("{} in {:.2f} s ({:.0f} a second){}\n", counted(answered, "picture"),
-                       seconds.count(), static_cast<double>(answered) / seconds.count(),
+                       seconds, static_cast<double>(answered) / seconds,
                        failed == 0 ? "" : fmt::format("; not read: {}", failed));
   }
   return failed == 0 ? app::kDone : app::kFailed;

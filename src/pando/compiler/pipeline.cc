@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/compiler/passes/passes.h"
 #include "pando/ir/text.h"
@@ -61,8 +62,7 @@ std::vector<PassRecord> PassPipeline::run(CompileState& state) const {
     if (!record.disabled) {
       const auto start = std::chrono::steady_clock::now();
       record.changed = pass->run(state);
-      record.seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      record.seconds = seconds_since(start);
       try {
         ir::verify(state.graph);
       } catch (const Error& error) {

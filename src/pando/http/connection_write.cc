@@ -5,6 +5,7 @@
 #include <boost/asio/error.hpp>
 #include <fmt/core.h>
 
+#include "pando/base/clock.h"
 #include "pando/http/compress.h"
 #include "pando/http/io_thread_impl.h"
 
@@ -122,7 +123,7 @@ void Connection::log_access() {
   record.status = status_;
   record.request_bytes = static_cast<int64_t>(request_.body.size());
   record.response_bytes = static_cast<int64_t>(payload_.size());
-  record.seconds = std::chrono::duration<double>(Clock::now() - request_.began).count();
+  record.seconds = seconds_since(request_.began);
   if (request_.began != Clock::time_point()) shared_.options.access_log(record);
 }
 

@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/base/threads.h"
 
@@ -78,8 +79,7 @@ double memory_rate(int threads, double seconds) {
   bool done = false;
   std::barrier meet(threads, [&]() noexcept {
     rounds.finish_one();
-    const std::chrono::duration<double> passed = Clock::now() - start;
-    done = rounds.count > 2 && passed.count() >= seconds;
+    done = rounds.count > 2 && seconds_since(start) >= seconds;
   });
   run_together(threads, [&](int index) {
     const auto own = static_cast<size_t>(index);

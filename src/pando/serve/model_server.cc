@@ -4,6 +4,7 @@
 #include <atomic>
 #include <future>
 
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/base/paths.h"
 #include "pando/comm/job.h"
@@ -56,7 +57,7 @@ struct ModelServer::Impl {
     queue.limits = limits_of(config, model.batching, loaded->predictor().max_batch());
     queue.metrics = std::make_unique<ModelMetrics>(metrics, model.name, found.version);
     queue.seconds_per_sample = loaded->warm_seconds_per_sample();
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    const double seconds = seconds_since(begin);
     metrics
         .gauge("pando_load_seconds", "Time to load and warm up a version.",
                {{"model", model.name}, {"version", std::to_string(found.version)}})

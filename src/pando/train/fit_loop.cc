@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pando/base/checked.h"
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/comm/collectives.h"
 #include "pando/train/batch_source.h"
@@ -279,10 +280,10 @@ class FitLoop {
       count_updates(update, devices.updates_done());  // they are in the weights
       throw;
     }
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    const double took = seconds_since(start);
     count_updates(update, totals.updates);
     if (!totals.finite) throw_not_finite(totals);
-    note(totals, took.count(), devices, execution);
+    note(totals, took, devices, execution);
     MetricSums own = program().metric_sums(impl_.replication.metrics);
     own.add(totals);
     context_.sums = own.sums();

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "pando/app/record/log_line.h"
+#include "pando/base/clock.h"
 #include "pando/train/model.h"
 
 namespace pando::app {
@@ -143,10 +144,10 @@ double RunRecorder::epochs_done(const FitContext& context) const {
 }
 
 HistoryRow RunRecorder::row_of(const FitContext& context) const {
-  const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start_;
+  const double since = seconds_since(start_);
   return {.epoch = epochs_done(context),
           .step = updates_done(context) * options_.steps_per_update,
-          .seconds = seconds_before_ + since.count(),
+          .seconds = seconds_before_ + since,
           .metric_name = options_.task.metric};
 }
 

@@ -8,6 +8,7 @@
 
 #include "pando/app/run/fine_tuning.h"
 #include "pando/base/checked.h"
+#include "pando/base/clock.h"
 #include "pando/base/strings.h"
 #include "pando/datasets/all_datasets.h"
 #include "pando/options/byte_size.h"
@@ -108,10 +109,10 @@ std::string keep_features(TrainingSetup& setup, int64_t epochs, const fs::path& 
   }
   setup.model.start_from(layer);
   setup.features = std::move(kept);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const double took = seconds_since(start);
   return fmt::format(
       "features of layer '{}' are computed once, in {:.1f} s: {} of {} samples, kept in {}", layer,
-      took.count(), human_bytes(static_cast<double>(bytes)),
+      took, human_bytes(static_cast<double>(bytes)),
       sets.train.size() + (validates ? sets.test.size() : 0),
       in_memory ? "memory" : "a file in " + folder.string());
 }

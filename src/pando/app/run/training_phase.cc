@@ -18,6 +18,7 @@
 #include "pando/app/run/run_identity.h"
 #include "pando/app/run/run_outputs.h"
 #include "pando/app/run/validation_report.h"
+#include "pando/base/clock.h"
 #include "pando/profile/chrome_trace.h"
 #include "pando/profile/trace_summary.h"
 #include "pando/train/profile_report.h"
@@ -288,8 +289,7 @@ TrainingResult train(const TrainingPhase& phase, const std::optional<TrainingSta
   for (int rollbacks = 0;; ++rollbacks) {
     const std::shared_ptr<RunRecorder> recorder = make_recorder(phase, rate_factor);
     setup.model.restore(begin);
-    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start;
-    recorder->resume(begin, phase.log.directory().seconds_before() + since.count());
+    recorder->resume(begin, phase.log.directory().seconds_before() + seconds_since(start));
     try {
       TrainingResult result = train_on(phase, recorder, trace ? &*trace : nullptr);
       phase.log.directory().defer_failures();

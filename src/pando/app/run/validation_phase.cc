@@ -11,6 +11,7 @@
 #include "pando/app/job/shared_state.h"
 #include "pando/app/record/log_line.h"
 #include "pando/app/run/validation_report.h"
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/base/json.h"
 #include "pando/base/strings.h"
@@ -210,13 +211,13 @@ class ValidationPhase {
 
   // Steps are counted as in training: micro-batches of all replicas.
   HistoryRow row_of(const ValidatedCheckpoint& found) const {
-    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - request_.start;
+    const double since = seconds_since(request_.start);
     const BatchConfiguration& batch = setup_.batch;
     const double steps =
         static_cast<double>(setup_.updates * batch.gradient_accumulation_count * batch.replicas);
     return {.epoch = found.epoch,
             .step = std::llround(found.epoch * steps),
-            .seconds = request_.seconds_before + since.count(),
+            .seconds = request_.seconds_before + since,
             .val_loss = found.loss,
             .val_metric = found.figure,
             .metric_name = setup_.task().metric};

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/runtime/machine/back_off.h"
 
@@ -84,9 +85,8 @@ void StatisticsExchange::run(
     if (poll) poll();
     back_off.pause();
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   figures_.add({.bytes_sent = static_cast<int64_t>(round.block) * (group_ - 1),
-                .exposed_seconds = seconds.count()});
+                .exposed_seconds = seconds_since(begin)});
 }
 
 }  // namespace pando::runtime

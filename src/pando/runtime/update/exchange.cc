@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/comm/collectives.h"
 #include "pando/runtime/machine/back_off.h"
@@ -165,7 +166,7 @@ UpdateFlags Exchange::finish(UpdateFlags own) {
     std::copy(of + kMoments, of + block_,
               moments_.begin() + static_cast<std::ptrdiff_t>(i * (block_ - kMoments)));
   }
-  figures_.exposed_seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  figures_.exposed_seconds += seconds_since(begin);
   return all;
 }
 
