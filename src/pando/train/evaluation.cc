@@ -87,7 +87,8 @@ void check_data_workers(const char* what, int workers) {
 
 void check_finite(const char* what, const Dataset& dataset) {
   if (dataset.size() < kEndless) return;
-  throw InvalidArgument(what, ": the data set has no end; take() as many samples as you want");
+  throw InvalidArgument(
+      what, ": expected a data set with an end, got one that repeats for ever; call take(N) on it");
 }
 
 Logs evaluate_with(Model::Impl& impl, const Dataset& dataset, const EvaluationRequest& request) {

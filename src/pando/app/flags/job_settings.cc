@@ -139,9 +139,9 @@ void check_devices_per_replica(const DeviceFlags& devices) {
   const std::optional<int> wanted = comm::current_job().devices_per_replica;
   const int found = devices.devices_per_replica();
   if (!wanted || *wanted == found) return;
-  throw UsageError("the launcher gives a replica ", *wanted, *wanted == 1 ? " device" : " devices",
-                   ", --pipeline-splits and --device-mapping want ", found,
-                   "; wanted --ipus-per-replica ", found, " of the launcher");
+  throw UsageError("--ipus-per-replica of the launcher: expected ", found,
+                   ", the devices of a replica by --pipeline-splits and --device-mapping, got ",
+                   *wanted, "; start with --ipus-per-replica ", found);
 }
 
 void settle_together(const Instances& instances, TrainOptions& options) {
