@@ -2,30 +2,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdlib>
-#include <optional>
-#include <string>
 #include <vector>
+
+#include "tests/support/kept_environment.h"
 
 namespace pando::test {
 
 // Sets PANDO_ISA for a scope.
-class SetIsa {
- public:
-  explicit SetIsa(const char* name) {
-    if (const char* before = std::getenv("PANDO_ISA")) before_ = before;
-    setenv("PANDO_ISA", name, 1);
-  }
-  ~SetIsa() {
-    if (before_) {
-      setenv("PANDO_ISA", before_->c_str(), 1);
-    } else {
-      unsetenv("PANDO_ISA");
-    }
-  }
-
- private:
-  std::optional<std::string> before_;
+struct SetIsa : testing_support::KeptEnvironment {
+  explicit SetIsa(const char* name) : KeptEnvironment("PANDO_ISA", name) {}
 };
 
 inline std::vector<const char*> isas_of_this_cpu() {

@@ -46,7 +46,7 @@ class RandomStream {
   // once, which is several times as fast.
   size_t used_ = 0;
   size_t filled_ = 0;
-  std::array<uint32_t, 64> words_;
+  std::array<uint32_t, 64> words_ = {};
 };
 
 // 0..count-1 in an order that is a pure function of the key (Fisher-Yates).

@@ -21,8 +21,10 @@ StepPart part_of(const Program& program, const Call& call) {
   return backward ? StepPart::backward : StepPart::forward;
 }
 
-void add_decision(OpReport& report, const KernelDecision& decision) {
-  if (decision.times.empty()) report.given = decision.candidate;
+void add_decision(OpReport& report, const KernelChoice& choice) {
+  const KernelDecision& decision = *choice.decision;
+  const bool is_used = decision.candidate == choice.candidate;
+  if (decision.times.empty() && is_used) report.given = decision.candidate;
   report.timed = decision.times;
   std::stable_partition(report.timed.begin(), report.timed.end(), [&](const KernelTime& time) {
     return time.candidate == decision.candidate;
@@ -42,7 +44,7 @@ OpReport op_report(const Program& program, int index, const LayerNames& layers) 
                   .part = part_of(program, call),
                   .stage = call.node->stage(),
                   .flops = ops::flops(*call.node)};
-  if (choice.decision) add_decision(report, *choice.decision);
+  if (choice.decision) add_decision(report, choice);
   report.slow = choice.candidate == "reference" && kernels::candidates(call.node->op()).size() > 1;
   const size_t readers =
       call.gathers_slices

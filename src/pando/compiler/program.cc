@@ -121,6 +121,10 @@ std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options) 
   program->build_calls();
   program->build_prologue();
   program->build_sections();
+  // The caller's functions may use what does not live as long as the program.
+  program->state_.options.dump = nullptr;
+  program->state_.options.accept = nullptr;
+  program->state_.options.decide = nullptr;
   return program;
 }
 

@@ -104,6 +104,7 @@ class Verifier {
       compiling.slices = options_.slices;
       compiling.division = options_.division;
       compiling.winograd = options_.winograd;
+      compiling.scratch_limits = options_.scratch_limits;
       if (options_.kernel_choices != nullptr) {
         compiling.decide = compiler::decide_by(*options_.kernel_choices);
       }

@@ -23,6 +23,7 @@ struct VerificationOptions {
   Precision precision;
   WinogradTiles winograd = WinogradTiles::up_to_4;
   const KernelChoices* kernel_choices = nullptr;  // where the fixed order does not decide
+  std::vector<size_t> scratch_limits;             // as compiler::ProgramOptions has them
   HalfOptions half;  // stochastic rounding is ignored: it differs from program to program
   // The weights to run with, in the type of the precision; null: random ones.
   VariableStore* variables = nullptr;

@@ -1,6 +1,5 @@
 // The kernels of training: chosen by measurement, or as other instances and earlier runs chose.
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -14,22 +13,15 @@
 #include "pando/train/model_impl.h"
 
 namespace pando {
-namespace {
 
-Json to_json(const KernelChoices& choices) { return Json(choices); }
-
-KernelChoices choices_of(const std::string& text) { return Json::parse(text).get<KernelChoices>(); }
-
-}  // namespace
-
-// With several instances, only tune_together() measures: programs that are compiled before it, to
-// count memory, use the fixed order.
+// Only tune() measures: programs that are compiled before it, to count memory, use the fixed order.
 std::unique_ptr<runtime::Tuner> Model::Impl::make_tuner(RunMode mode,
                                                         const train::SliceDivision& division) {
   if (mode != RunMode::train || !compile_options) return nullptr;
   const ExecutionOptions& execution = compile_options->execution;
-  const bool is_alone = job.communicator == nullptr || may_measure_;
-  if (execution.tuning == Tuning::off || execution.reference_kernels || !is_alone) return nullptr;
+  if (!may_measure_ || execution.tuning == Tuning::off || execution.reference_kernels) {
+    return nullptr;
+  }
   runtime::WorkerTeam& team = workers();
   const bool parts = division.division == compiler::Division::parts;
   const int own = team.workers_of(0);
@@ -82,8 +74,9 @@ void Model::Impl::end_tuning(runtime::Tuner& tuner) {
 
 void Model::Impl::tune(int64_t batch, const std::vector<Field>& fields) {
   if (compiled().execution.tuning == Tuning::off) return;
-  // In a job the program was first compiled with the fixed order.
-  if (job.communicator != nullptr) programs_.erase({RunMode::train, batch, to_string(fields)});
+  if (!tuned_.emplace(batch, to_string(fields), frozen).second) return;
+  // It may have been compiled with the fixed order, to count memory.
+  programs_.erase({RunMode::train, batch, to_string(fields)});
   may_measure_ = true;
   try {
     plan(RunMode::train, batch, fields);
@@ -96,8 +89,9 @@ void Model::Impl::tune(int64_t batch, const std::vector<Field>& fields) {
 
 // Instance 0 sends its choices also after a failure, so that the others do not wait for them.
 void Model::Impl::tune_together(int64_t batch, const std::vector<Field>& fields) {
-  if (compiled().execution.tuning == Tuning::off || job.communicator == nullptr) return;
-  if (!tuned_.emplace(batch, to_string(fields)).second) return;
+  if (compiled().execution.tuning == Tuning::off) return;
+  if (job.communicator == nullptr) return tune(batch, fields);
+  if (!agreed_.emplace(batch, to_string(fields), frozen).second) return;
   std::exception_ptr failure;
   if (job.is_first()) {
     try {
@@ -106,12 +100,32 @@ void Model::Impl::tune_together(int64_t batch, const std::vector<Field>& fields)
       failure = std::current_exception();
     }
   }
-  const std::string own = to_json(compiled().execution.kernel_choices).dump();
-  KernelChoices first = choices_of(comm::broadcast_text(*job.communicator, own));
+  const std::string own = Json(compiled().execution.kernel_choices).dump();
+  const std::string text = comm::broadcast_text(*job.communicator, own);
+  KernelChoices first = Json::parse(text).get<KernelChoices>();
   if (failure) std::rethrow_exception(failure);
   const Tuning tuning = compiled().execution.tuning;
   set_kernel_choices(std::move(first));
   compiled().execution.tuning = tuning;  // for other batch sizes
+}
+
+// Choices may come from a processor with other instructions.
+void Model::Impl::note_unavailable_kernels(const compiler::Program& program) {
+  for (const compiler::Call& call : program.calls()) {
+    const compiler::KernelChoice& choice = program.choice(call.node);
+    if (!choice.decision || choice.decision->candidate == choice.candidate) continue;
+    unavailable_kernels_.insert(concat(call.node->label(), ": kernel '", choice.decision->candidate,
+                                       "' is not available here; '", choice.candidate,
+                                       "' computes it"));
+  }
+}
+
+std::vector<std::string> Model::Impl::unused_kernel_choices() const {
+  std::vector<std::string> unused(unavailable_kernels_.begin(), unavailable_kernels_.end());
+  for (const auto& [key, candidate] : compile_options->execution.kernel_choices) {
+    if (!decisions_.contains(key)) unused.push_back(concat(key, ": no such layer is trained"));
+  }
+  return unused;
 }
 
 void Model::Impl::set_kernel_choices(KernelChoices choices) {
@@ -120,6 +134,7 @@ void Model::Impl::set_kernel_choices(KernelChoices choices) {
   if (execution.kernel_choices == choices) return;
   execution.kernel_choices = std::move(choices);
   decisions_.clear();
+  unavailable_kernels_.clear();
   drop_programs(RunMode::train);
 }
 

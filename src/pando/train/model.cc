@@ -361,6 +361,11 @@ const KernelChoices& Model::kernel_choices() const {
   return impl_->compiled().execution.kernel_choices;
 }
 
+std::vector<std::string> Model::unused_kernel_choices() const {
+  impl_->compiled();  // throws without compile()
+  return impl_->unused_kernel_choices();
+}
+
 void Model::set_kernel_choices(KernelChoices choices) {
   const Impl::Use use(*impl_);
   impl_->set_kernel_choices(std::move(choices));

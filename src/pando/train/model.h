@@ -362,6 +362,9 @@ class Model {
   std::vector<std::string> tune(int64_t batch_size, const std::vector<Field>& fields);
   // The choices of training that differ from the fixed order.
   const KernelChoices& kernel_choices() const;
+  // A sentence about each given choice that no program of training that was compiled so far uses:
+  // there is no such layer, or the processor lacks the instructions of the kernel.
+  std::vector<std::string> unused_kernel_choices() const;
   // Trains with these choices, and with the fixed order for other layers. Stops timing kernels.
   void set_kernel_choices(KernelChoices choices);
 

@@ -115,6 +115,8 @@ void Model::Impl::compile(CompileOptions options_in) {
   epoch_offset = 0;
   decisions_.clear();
   tuned_.clear();
+  agreed_.clear();
+  unavailable_kernels_.clear();
   tuning_lines.clear();
   compile_options = std::move(options_in);
 }
@@ -367,6 +369,7 @@ Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields
                                             .precision = compiled().precision,
                                             .winograd = compiled().execution.winograd,
                                             .kernel_choices = &compiled().execution.kernel_choices,
+                                            .scratch_limits = compiled().execution.scratch_limits,
                                             .half = compiled().half,
                                             .variables = &variables});
   return {table.ok(), runtime::to_text(table)};
@@ -444,6 +447,7 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
   place.samples_vary = !predict && !train::wire(described, fields).deciding_weights().empty();
   auto program = compiler::compile(std::move(graph), std::move(compiling));
   if (tuner != nullptr) end_tuning(*tuner);
+  if (mode == RunMode::train) note_unavailable_kernels(*program);
   check_memory(*program, place);
   std::vector<train::MetricColumn> columns;
   if (!predict) columns = train::metric_columns(described, request);

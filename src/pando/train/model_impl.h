@@ -96,6 +96,7 @@ struct Model::Impl {
   void tune(int64_t batch, const std::vector<Field>& fields);
   void tune_together(int64_t batch, const std::vector<Field>& fields);
   void set_kernel_choices(KernelChoices choices);
+  std::vector<std::string> unused_kernel_choices() const;
   Verification verify(int64_t batch, const std::vector<Field>& fields);
   MeasuredSplits measure_splits(int stages, const Dataset& data, int64_t batch);
   runtime::WorkerTeam& workers();
@@ -161,6 +162,7 @@ struct Model::Impl {
   const compiler::KernelDecision* decide(const compiler::TunableLayer& layer,
                                          runtime::Tuner* tuner);
   void end_tuning(runtime::Tuner& tuner);
+  void note_unavailable_kernels(const compiler::Program& program);
   void check_memory(const compiler::Program& program, const runtime::Placement& place);
   train::SliceDivision division_of(int64_t batch, const ExecutionOptions& execution);
   train::GraphRequest graph_request(RunMode mode, int64_t slice_batch,
@@ -172,8 +174,12 @@ struct Model::Impl {
   int cores_beside_ = 0;
   std::map<Key, std::unique_ptr<train::LoadedProgram>> programs_;
   std::map<std::string, compiler::KernelDecision, std::less<>> decisions_;  // by layer_key()
-  std::set<std::pair<int64_t, std::string>> tuned_;  // together with the other instances
-  bool may_measure_ = false;                         // in a job: while instance 0 tunes for all
+  // The programs of training that were tuned: batch size, fields and frozen layers.
+  using TunedProgram = std::tuple<int64_t, std::string, std::set<std::string>>;
+  std::set<TunedProgram> tuned_;               // by this instance
+  std::set<TunedProgram> agreed_;              // together with the other instances
+  bool may_measure_ = false;                   // while tune() compiles
+  std::set<std::string> unavailable_kernels_;  // that were chosen for layers of training
 };
 
 }  // namespace pando

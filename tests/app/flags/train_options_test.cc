@@ -26,6 +26,15 @@ TEST(TrainOptions, DefaultsTrainTheTutorial) {
   EXPECT_EQ(options.phases.validation, ValidationTime::during);
 }
 
+TEST(TrainOptions, TimingKernelsReplacesGivenChoices) {
+  const std::vector<std::string> given = {"--kernel-choices", "conv/1=direct"};
+  EXPECT_EQ(parse(given).kernel_choices, std::vector<std::string>{"conv/1=direct"});
+  const TrainOptions tuned = parse({"--kernel-choices", "conv/1=direct", "--tune", "quick"});
+  EXPECT_TRUE(tuned.kernel_choices.empty());
+  ASSERT_EQ(tuned.warnings.size(), 1u);
+  EXPECT_SAYS(tuned.warnings[0], "--tune", "--kernel-choices");
+}
+
 TEST(TrainOptions, TheSeedIsFixedAndRecorded) {
   const TrainOptions options = parse({});
   EXPECT_EQ(options.seed, parse({}).seed);

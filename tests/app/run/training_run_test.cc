@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <thread>
 
@@ -9,8 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/memory_limit.h"
 #include "tests/app/training_run_fixture.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/kept_environment.h"
 
 namespace pando::app {
 namespace {
@@ -57,35 +61,90 @@ TEST_F(TrainingRunTest, WritesTheRunDirectory) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path / "run/checkpoints/epoch_2.0.h5"));
 }
 
+// Replaces the kernel of the first layer for which two were timed by another one.
+void choose_another(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    std::ifstream file(entry.path());
+    auto kept = nlohmann::json::parse(file);
+    for (auto& layer : kept["layers"]) {
+      layer["kernel"] = layer["table"];
+      if (!layer["layer"].get<std::string>().starts_with("conv")) continue;
+      for (const auto& time : layer["times"]) {
+        if (time["kernel"] != layer["table"]) layer["kernel"] = time["kernel"];
+      }
+    }
+    std::ofstream(entry.path()) << kept;
+  }
+}
+
+std::vector<float> numbers_of(const TrainingState& state) {
+  std::vector<float> numbers;
+  for (const store::LayerWeights& layer : state.weights.layers) {
+    for (const store::NamedWeight& weight : layer.weights) {
+      const std::span<const float> own = weight.value.f32();
+      numbers.insert(numbers.end(), own.begin(), own.end());
+    }
+  }
+  return numbers;
+}
+
+std::vector<std::string> texts_of(const ConfigValue& list) {
+  std::vector<std::string> texts;
+  for (const ConfigValue& item : list.items) texts.push_back(item.text);
+  return texts;
+}
+
 TEST_F(TrainingRunTest, RecordsTheKernelsThatItTimed) {
-  ::setenv("XDG_CACHE_HOME", (folder_.path / "cache").c_str(), 1);
-  TrainOptions tuned = options("tuned");
-  tuned.tune = Tuning::quick;
-  tuned.num_epochs = 1;
-  tuned.quiet = false;
-  tuned.config_text = "model: mnist_cnn\ntune: quick\nkernel-choices: []\n";
-  EXPECT_EQ(run_training(tuned), kDone);
+  const testing_support::KeptEnvironment cache("XDG_CACHE_HOME", (folder_.path / "cache").c_str());
+  const auto tuned_run = [&](const std::string& name) {
+    TrainOptions tuned = options(name);
+    tuned.tune = Tuning::quick;
+    tuned.num_epochs = 1;
+    tuned.quiet = false;
+    tuned.config_text = "model: mnist_cnn\ntune: quick\nkernel-choices: []\n";
+    EXPECT_EQ(run_training(tuned), kDone);
+    EXPECT_SAYS(folder_.read(name + "/log.txt"), "--tune quick: ");
+  };
+  tuned_run("first");
   EXPECT_SAYS(out_.str(), "--tune quick: ", " from the table");
-  EXPECT_SAYS(folder_.read("tuned/log.txt"), "--tune quick: ");
+  choose_another(folder_.path / "cache/pando/kernels");
+  tuned_run("tuned");
   const ConfigValue config = parse_yaml(folder_.read("tuned/config.yml"), "");
   EXPECT_EQ(config.find("tune")->text, "off");
   ASSERT_NE(config.find("kernel-choices"), nullptr);
-  EXPECT_TRUE(std::filesystem::exists(folder_.path / "cache/pando/kernels"));
   // The recorded choices give the same bits.
   TrainOptions repeated = options("repeated");
   repeated.num_epochs = 1;
-  for (const ConfigValue& item : config.find("kernel-choices")->items) {
-    repeated.kernel_choices.push_back(item.text);
-  }
+  repeated.kernel_choices = texts_of(*config.find("kernel-choices"));
+  ASSERT_FALSE(repeated.kernel_choices.empty());
   EXPECT_EQ(run_training(repeated), kDone);
-  EXPECT_EQ(folder_.read("repeated/history.csv").substr(0, 20),
-            folder_.read("tuned/history.csv").substr(0, 20));
-  const std::string checkpoint = "checkpoints/epoch_1.0.h5";
-  const TrainingState first = load_training_state((folder_.path / "tuned" / checkpoint).string());
-  const TrainingState second =
-      load_training_state((folder_.path / "repeated" / checkpoint).string());
+  EXPECT_EQ(out_.str().find("without effect"), std::string::npos) << out_.str();
+  const auto state_of = [&](const char* run) {
+    return load_training_state((folder_.path / run / "checkpoints/epoch_1.0.h5").string());
+  };
+  const TrainingState first = state_of("tuned");
+  const TrainingState second = state_of("repeated");
   EXPECT_EQ(first.notes.at("kernel_choices"), second.notes.at("kernel_choices"));
-  ::unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(numbers_of(first), numbers_of(second));
+}
+
+TEST_F(TrainingRunTest, WarnsOfKernelsThatItCannotUse) {
+  TrainOptions one = options("one");
+  one.kernel_choices = {"conv/1x2x3x4/somewhere=direct"};
+  EXPECT_EQ(run_training(one), kDone);
+  EXPECT_SAYS(out_.str(), "warning: --kernel-choices: 1 choice", "conv/1x2x3x4/somewhere");
+}
+
+// Memory is counted first, so a run that is refused has timed nothing.
+TEST_F(TrainingRunTest, DoesNotTimeTheKernelsOfARunThatDoesNotFit) {
+  const testing_support::KeptEnvironment cache("XDG_CACHE_HOME", (folder_.path / "cache").c_str());
+  TrainOptions tuned = options("tuned");
+  tuned.tune = Tuning::quick;
+  tuned.devices.memory_limit.bytes = 1;
+  EXPECT_THROW(run_training(tuned), OverMemoryLimit);
+  set_memory_limit(0);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path / "cache"));
 }
 
 TEST_F(TrainingRunTest, CheckpointsAreBitIdenticalOnAnyNumberOfThreads) {

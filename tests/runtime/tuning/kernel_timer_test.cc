@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/base/memory_limit.h"
+#include "pando/ir/text.h"
 #include "tests/runtime/tuning/layer_cases.h"
 
 namespace pando::runtime {
@@ -42,6 +43,23 @@ TEST(KernelTimer, TimesEveryCandidate) {
 
 TEST(KernelTimer, TimesKernelsOf16BitNumbers) {
   expect_times(BoundCase(cases()[0]).lowered(DType::f16), {.rounds = 1, .round_seconds = 0});
+}
+
+// A packer that rounds the filter itself reads the variable, which has twice the bytes.
+TEST(KernelTimer, PacksRoundedFiltersFromTheirVariable) {
+  const ir::Graph graph = ir::parse_graph(
+      R"(graph(x: f16[2,9,9,16] feed, k: f32[3,3,16,16] variable) {
+        w = round_variable(k) {dtype="f16"}
+        y = conv(x, w) {padding="same"}
+        return y })");
+  const ir::Node& node = *graph.find_value("y")->producer();
+  WorkerTeam team({.device_workers = {2}});
+  const std::vector<KernelOption> options = options_of(node);
+  const auto packs = [](const KernelOption& option) { return !option.offer.packings.empty(); };
+  ASSERT_TRUE(std::ranges::any_of(options, packs));
+  for (const KernelTime& time : time_kernels(node, options, team, {.rounds = 1})) {
+    EXPECT_GT(time.seconds, 0) << time.candidate;
+  }
 }
 
 TEST(KernelTimer, CountsItsMemory) {

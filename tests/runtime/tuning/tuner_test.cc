@@ -160,7 +160,8 @@ TEST_F(TunerTest, AChoiceForAnotherTableIsMadeAgain) {
   EXPECT_EQ(measurements_, 2);
 }
 
-TEST_F(TunerTest, AKernelThatIsGoneIsReplacedByTheTable) {
+TEST_F(TunerTest, ALayerWhoseKernelIsGoneIsTimedAgain) {
+  seconds_ = {{"winograd4", 1}, {"winograd", 1}, {"direct", 1}};
   tuned();
   {
     const TuningFile file(folder_.path(), options().machine, options().tell);
@@ -169,6 +170,8 @@ TEST_F(TunerTest, AKernelThatIsGoneIsReplacedByTheTable) {
     file.write(kept);
   }
   EXPECT_EQ(tuned(), (Names{"winograd4", "winograd4"}));
+  EXPECT_EQ(measurements_, 2);
+  EXPECT_EQ(summary_.changed, 0);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "pando/runtime/tuning/tuning_file.h"
 
+#include <future>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_error.h"
+#include "tests/support/kept_environment.h"
 #include "tests/support/temp_folder.h"
 
 namespace pando::runtime {
@@ -114,13 +116,16 @@ TEST_F(TuningFileTest, WithoutAFolderNothingIsKept) {
 TEST_F(TuningFileTest, ASecondProcessFindsWhatTheFirstMeasured) {
   auto first = std::make_unique<TuningFile>(open());
   std::vector<std::string> told;
+  std::promise<void> waits;
   KeptDecisions found;
   std::thread second([&] {
-    const TuningFile file(folder_.path("cache/pando"), kMachine,
-                          [&](const std::string& line) { told.push_back(line); });
+    const TuningFile file(folder_.path("cache/pando"), kMachine, [&](const std::string& line) {
+      told.push_back(line);
+      if (told.size() == 1) waits.set_value();
+    });
     found = file.read();
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(400));  // longer than locks are polled
+  waits.get_future().wait();
   first->write(two_decisions());
   first.reset();
   second.join();
@@ -138,6 +143,8 @@ TEST_F(TuningFileTest, PatienceEnds) {
 }
 
 TEST(TuningFolder, IsInTheCacheOfTheUser) {
+  const testing_support::KeptEnvironment cache("XDG_CACHE_HOME");
+  const testing_support::KeptEnvironment home("HOME");
   ::setenv("XDG_CACHE_HOME", "/somewhere", 1);
   EXPECT_EQ(default_tuning_folder(), "/somewhere/pando/kernels");
   ::setenv("XDG_CACHE_HOME", "relative", 1);

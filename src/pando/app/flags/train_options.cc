@@ -120,9 +120,10 @@ void add_machine_options(OptionTable& table, TrainOptions& options) {
       .add_choice(
           "tune", options.tune,
           {{"off", Tuning::off}, {"quick", Tuning::quick}, {"full", Tuning::full}},
-          "time the kernels of every convolution and dense layer before training, once per "
-          "machine, and use the fastest; quick: Pando's own kernels, full: all kernels, and "
-          "longer. The choices decide bits; config.yml records them; off: a fixed table")
+          "time the kernels of every convolution and dense layer before training and use the "
+          "fastest, also in later runs on this machine; quick: Pando's own kernels, full: those of "
+          "oneDNN too, and longer. The choices decide bits; config.yml records them; off: a fixed "
+          "table")
       .counts_as("kernel choices");
   table
       .add("kernel-choices", options.kernel_choices,
@@ -343,6 +344,12 @@ void settle_flags(OptionTable& table, TrainOptions& options) {
     options.warnings.emplace_back(
         "--fp-exceptions: the run ends at the first exception; --on-nan rollback does not apply to "
         "it");
+  }
+  if (options.tune != Tuning::off && !options.kernel_choices.empty()) {
+    options.kernel_choices.clear();
+    table.find("kernel-choices", "").origin = {.place = "replaced by --tune"};
+    options.warnings.push_back(
+        "--tune times all layers again, so --kernel-choices has no effect; leave one of them out");
   }
   if (!options.counterparts.deterministic || !options.data.shuffle) return;
   options.data.shuffle = false;

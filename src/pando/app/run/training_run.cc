@@ -32,6 +32,7 @@
 #include "pando/app/run/training_phase.h"
 #include "pando/app/run/validation_phase.h"
 #include "pando/app/run/validation_report.h"
+#include "pando/base/clock.h"
 #include "pando/base/error.h"
 #include "pando/base/memory_limit.h"
 #include "pando/base/strings.h"
@@ -63,7 +64,7 @@ class TrainingRun {
     // Prints warnings also with --quiet: a flag without effect changes the meaning of a result.
     for (const std::string& warning : setup_.warnings) out_ << "warning: " << warning << "\n";
     if (!options_.quiet) {
-      out_ << setup_.model.summary() << setup_.chosen_splits << setup_.tuned_kernels << std::flush;
+      out_ << setup_.model.summary() << setup_.chosen_splits << std::flush;
     }
     if (options_.phases.training) {
       const int code = prepare_training();
@@ -207,18 +208,42 @@ class TrainingRun {
   }
 
   // Compiles before the run directory is made, so that a wrong option leaves nothing behind.
-  int prepare_training() {
-    const std::vector<Field>& fields = setup_.data.sets.train.fields();
-    const Clock::time_point start = Clock::now();
+  std::string count_memory() {
     std::string memory;
     // Layers that are trained later need their memory then.
     if (options_.tuning.unfreeze_after > 0) setup_.set_frozen(false);
     setup_.instances.together([&] { memory = check_memory(setup_); });
     setup_.set_frozen(true);
+    return memory;
+  }
+
+  // Other kernels give other bits than those of the run that recorded the choices.
+  void warn_of_unused_kernels() {
+    if (options_.kernel_choices.empty()) return;
+    const std::vector<std::string> unused = setup_.model.unused_kernel_choices();
+    if (unused.empty()) return;
+    setup_.warnings.push_back(
+        concat("--kernel-choices: ", counted(static_cast<int64_t>(unused.size()), "choice"),
+               " without effect, so results differ in their last bits from those of the run that "
+               "recorded them; the first: ",
+               unused.front()));
+    out_ << "warning: " << setup_.warnings.back() << "\n";
+  }
+
+  int prepare_training() {
+    const std::vector<Field>& fields = setup_.data.sets.train.fields();
+    const Clock::time_point start = Clock::now();
+    std::string memory = count_memory();
+    if (options_.tune != Tuning::off) {  // only for a run that fits
+      setup_.tune_kernels();
+      if (!options_.quiet) out_ << setup_.tuned_kernels << std::flush;
+      memory = count_memory();
+    }
     // All later needs are counted: a validation after hours must not be refused.
     set_memory_limit(std::numeric_limits<int64_t>::max());
     setup_.instances.together(
         [&] { setup_.model.prepare(RunMode::train, options_.micro_batch_size, fields); });
+    warn_of_unused_kernels();
     compile_seconds_ = Clock::now() - start;
     if (options_.compile_report || options_.dry_run) out_ << memory;
     if (options_.compile_report) {
@@ -261,8 +286,7 @@ class TrainingRun {
     if (code == kDone && phases.validates()) code = validate(log, mlperf);
     mlperf.stop("run", {{"status", std::string(reached_target_ ? "success" : "aborted")}});
     if (code == kDone && phases.training && phases.validates()) {
-      const std::chrono::duration<double> seconds = Clock::now() - start_;
-      log.say("time to train = " + duration_text(seconds.count()));
+      log.say("time to train = " + duration_text(seconds_since(start_)));
     }
     return code;
   }
@@ -296,9 +320,8 @@ class TrainingRun {
           fmt::format("stopped by {} in the warm-up; there is nothing to save", signal.text()));
       return false;
     }
-    const std::chrono::duration<double> seconds = Clock::now() - begin;
     log.say(fmt::format("the warm-up took {:.1f} s; weights and optimizer are as before it",
-                        seconds.count()));
+                        seconds_since(begin)));
     return true;
   }
 

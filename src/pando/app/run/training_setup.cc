@@ -243,7 +243,6 @@ void TrainingSetup::agree() {
     splits = split(instances.from_first([&] { return join(splits, " "); }), ' ');
     model.set_pipeline_splits(splits);
   }
-  if (options.tune != Tuning::off && options.phases.training) tune_kernels();
 }
 
 // Times differ from run to run, and results depend on the kernels to the last bit, so config.yml

@@ -79,8 +79,11 @@ struct TrainingSetup {
   void drop_features();
 
   // Called after all instances have constructed theirs: checks that they agree, and makes all use
-  // the measured splits and kernels of the first.
+  // the measured splits of the first.
   void agree();
+  // Times kernels as --tune says, after agree() and on all instances; all then use the choices of
+  // the first.
+  void tune_kernels();
 
   const TrainOptions& options;
   std::ostream& out;
@@ -109,7 +112,6 @@ struct TrainingSetup {
   void prepare_tuning();
   void spread();
   void recommend_splits();
-  void tune_kernels();
   std::vector<std::string> measure_splits();
 };
 

@@ -68,12 +68,18 @@ Tuner::Tuner(TunerOptions options)
       begin_(options_.seconds()),
       kept_(file_.read()) {}
 
-// A choice that was made with another table, or less carefully, is made again.
+// A choice that was made with another table, less carefully, or for a kernel that is not available
+// here is made again.
 const KeptDecision* Tuner::known(const TunableLayer& layer) const {
   const auto found = kept_.find(layer.key);
   if (found == kept_.end() || found->second.decision.table != layer.table) return nullptr;
-  const bool careful = found->second.full || options_.tuning == Tuning::quick;
-  return careful ? &found->second : nullptr;
+  if (!found->second.full && options_.tuning == Tuning::full) return nullptr;
+  const std::string& candidate = found->second.decision.candidate;
+  if (candidate == layer.table) return &found->second;
+  const std::vector<KernelOption> options = layer.options();
+  const bool is_available =
+      std::ranges::find(options, candidate, &KernelOption::candidate) != options.end();
+  return is_available ? &found->second : nullptr;
 }
 
 const KeptDecision* Tuner::measured(const TunableLayer& layer) {
@@ -142,7 +148,8 @@ std::vector<KernelTime> measure_kernels(const TunableLayer& layer,
                                                 .fewest_rounds = full ? 3 : 1,
                                                 .round_seconds = full ? 0.01 : 0.003,
                                                 .parts = how.parts,
-                                                .calls_per_update = how.calls_per_update});
+                                                .calls_per_update = how.calls_per_update,
+                                                .table = layer.table});
   std::vector<std::string> names;
   for (const KernelOption& option : options) names.push_back(option.candidate);
   const std::vector<double> errors = kernel_errors(layer.node, names);

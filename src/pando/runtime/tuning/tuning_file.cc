@@ -102,7 +102,8 @@ TuningFile::TuningFile(std::string folder, TuningMachine machine, Tell tell, dou
   const auto wait = [&] {
     if (!std::exchange(has_told, true)) tell_("waiting for another process that times kernels");
     if (seconds_since(start) < patience) return;
-    throw IoError("another process has been timing kernels for ", patience, " s");
+    throw IoError("another process has been timing kernels for ", patience,
+                  " s; start this run when it is done");
   };
   try {
     lock_ = std::make_unique<FolderLock>(
@@ -119,7 +120,7 @@ KeptDecisions parse_decisions(std::string_view text, const TuningMachine& machin
   const Json json = Json::parse_strictly(text);
   if (json.get<std::string>("format") != kFormat) throw IoError("it has another format");
   if (machine_of(json.at("machine")) != machine) {
-    throw IoError("it is of another processor, version or number of threads");
+    throw IoError("it was written for another processor, version or number of threads");
   }
   KeptDecisions decisions;
   for (const Json& layer : json.at("layers").items()) {
@@ -133,7 +134,8 @@ KeptDecisions TuningFile::read() const {
   try {
     return parse_decisions(text_of_file(path_), machine_);
   } catch (const Error& error) {
-    tell_(concat("the choices of kernels in ", path_, " are ignored: ", error.what()));
+    tell_(concat("the choices of kernels in ", path_,
+                 " are ignored, so the kernels are timed again: ", error.what()));
     return {};
   }
 }
