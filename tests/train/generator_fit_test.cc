@@ -47,7 +47,7 @@ TEST(GeneratorFit, StepsPerEpochNeedNoSize) {
   EXPECT_TRUE(same_weights(plain, made));
   const std::string message =
       error_of<InvalidArgument>([&] { made.evaluate(generated_images(10, kEndless)); });
-  EXPECT_SAYS(message, "no end", "take()");
+  EXPECT_SAYS(message, "an end", "take(N)");
   EXPECT_NO_THROW(made.evaluate(generated_images(10, kEndless).take(8)));
 }
 

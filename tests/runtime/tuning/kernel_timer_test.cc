@@ -47,11 +47,13 @@ TEST(KernelTimer, TimesKernelsOf16BitNumbers) {
 
 // A packer that rounds the filter itself reads the variable, which has twice the bytes.
 TEST(KernelTimer, PacksRoundedFiltersFromTheirVariable) {
-  const ir::Graph graph = ir::parse_graph(
+  ir::Graph graph = ir::parse_graph(
       R"(graph(x: f16[2,9,9,16] feed, k: f32[3,3,16,16] variable) {
         w = round_variable(k) {dtype="f16"}
         y = conv(x, w) {padding="same"}
-        return y })");
+        return result y=y })");
+  graph.find_value("w")->set_type({DType::f16, {3, 3, 16, 16}});
+  graph.find_value("y")->set_type({DType::f16, {2, 9, 9, 16}});
   const ir::Node& node = *graph.find_value("y")->producer();
   WorkerTeam team({.device_workers = {2}});
   const std::vector<KernelOption> options = options_of(node);

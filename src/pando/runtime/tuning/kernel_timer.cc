@@ -118,11 +118,15 @@ class Bench {
     return how_.parts == 0 || ops::has_trait(node_, ops::Trait::batch_sum);
   }
 
-  // What a packer of this operand reads: packers of a rounded variable round it themselves.
+  // What a packer of this operand reads: packers of a variable that is rounded round it themselves.
   const ir::Value& packed_from(size_t input) const {
     const ir::Value* value = node_.input(static_cast<int>(input));
-    const bool rounded = !value->is_input() && value->producer()->op() == "round_variable";
-    return rounded ? *value->producer()->input(0) : *value;
+    if (value->is_input() || !ops::has_trait(*value->producer(), ops::Trait::per_update)) {
+      return *value;
+    }
+    const ir::Value* source = value->producer()->input(0);
+    const bool is_rounded = source->type().dtype != value->type().dtype;
+    return is_rounded ? *source : *value;
   }
 
   bool has_own_source(size_t input) const {
