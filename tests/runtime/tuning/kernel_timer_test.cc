@@ -1,5 +1,7 @@
 #include "pando/runtime/tuning/kernel_timer.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "pando/base/memory_limit.h"
