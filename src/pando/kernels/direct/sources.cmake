@@ -26,6 +26,9 @@ set_source_files_properties(direct/isa_avx2.cc PROPERTIES COMPILE_OPTIONS "-O3;-
 set(avx512_options -O3 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma
                    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 set_source_files_properties(direct/isa_avx512.cc PROPERTIES COMPILE_OPTIONS "${avx512_options}")
-# With sanitizers, optimising its many tiles takes clang minutes, and few processors run them.
+set(avx512_bf16_options ${avx512_options} -mavx512bf16)
+if(PANDO_SANITIZE)  # optimising its many tiles takes clang minutes, and few processors run them
+  list(APPEND avx512_bf16_options -O0)
+endif()
 set_source_files_properties(direct/isa_avx512_bf16.cc PROPERTIES
-  COMPILE_OPTIONS "${avx512_options};-mavx512bf16;$<$<BOOL:${PANDO_SANITIZE}>:-O0>")
+                            COMPILE_OPTIONS "${avx512_bf16_options}")
