@@ -86,7 +86,7 @@ const char* name_of(StochasticRounding rounding) {
   return "";
 }
 
-// Those of the given flags whose value differs from the default.
+// Returns those of `names` whose value differs from the default, as flags.
 std::vector<std::string> changed(const OptionTable& table,
                                  std::initializer_list<const char*> names) {
   std::vector<std::string> found;
