@@ -8,7 +8,7 @@ import struct
 
 IR_VERSION = 8
 OPSET = 13
-FLOAT = 1  # TensorProto.DataType
+FLOAT, INT64 = 1, 7  # TensorProto.DataType
 
 
 def varint(value):
@@ -98,8 +98,17 @@ class Network:
         """A scalar that is not trained."""
         return self.weight((), 0.0, value, trained=False)
 
+    def integers(self, *values):
+        name = f"w{len(self.initializers)}"
+        self.initializers.append(field(1, len(values)) + field(2, INT64) + field(8, name) +
+                                 field(9, struct.pack(f"<{len(values)}q", *values)))
+        return name
+
     def clip(self, x, low, high):
         return self.node("Clip", (x, self.number(low), self.number(high)))
+
+    def max_pool(self, x, size):
+        return self.node("MaxPool", (x,), kernel_shape=(size, size), strides=(size, size))
 
     def dense(self, x, features, units):
         weights = self.weight((features, units), features ** -0.5)

@@ -7,8 +7,55 @@ import typing
 import onnx_file
 
 
-def resnet50(net):
+def mnist_cnn(net):
     """Returns the name of the result."""
+    x, channels = "x", 1
+    for filters in (32, 64):
+        x = net.node("Relu", (net.conv(x, channels, filters, kernel=3, pads=(0, 0), bias=True),))
+        x = net.max_pool(x, 2)
+        channels = filters
+    return net.node("Softmax", (net.dense(net.node("Flatten", (x,)), 1600, 10),))
+
+
+def cifar10_cnn(net):
+    x, channels = "x", 3
+    for filters in (32, 64):
+        for pads in ((1, 1), (0, 0)):
+            x = net.conv(x, channels, filters, kernel=3, pads=pads, bias=True)
+            x = net.node("Relu", (x,))
+            channels = filters
+        x = net.max_pool(x, 2)
+    x = net.node("Relu", (net.dense(net.node("Flatten", (x,)), 2304, 512),))
+    return net.node("Softmax", (net.dense(x, 512, 10),))
+
+
+def cifar_resnet(net, blocks):
+    def conv_norm(x, channels, filters, **options):
+        return net.batch_norm(net.conv(x, channels, filters, kernel=3, **options), filters)
+
+    def block(x, channels, filters, stride):
+        # SAME padding of a strided 3x3 convolution on an even size: nothing before, one after.
+        pads = (0, 1) if stride == 2 else (1, 1)
+        y = net.node("Relu", (conv_norm(x, channels, filters, stride=stride, pads=pads),))
+        y = conv_norm(y, filters, filters)
+        if stride == 2:  # the shortcut has no weights: every second pixel, further channels of zeros
+            end = net.integers(2**31 - 1, 2**31 - 1)
+            x = net.node("Slice", (x, net.integers(0, 0), end, net.integers(2, 3),
+                                   net.integers(2, 2)))
+            x = net.node("Pad", (x, net.integers(0, 0, 0, 0, 0, filters - channels, 0, 0)))
+        return net.node("Relu", (net.node("Add", (y, x)),))
+
+    x = net.node("Relu", (conv_norm("x", 3, 16),))
+    channels = 16
+    for filters in (16, 32, 64):
+        for number in range(blocks):
+            x = block(x, channels, filters, 2 if number == 0 and filters > 16 else 1)
+            channels = filters
+    x = net.node("Flatten", (net.node("GlobalAveragePool", (x,)),))
+    return net.node("Softmax", (net.dense(x, 64, 10),))
+
+
+def resnet50(net):
     def conv_norm(x, channels, filters, **options):
         return net.batch_norm(net.conv(x, channels, filters, **options), filters)
 
@@ -103,6 +150,10 @@ class Case:
 
 
 CASES = {
+    "mnist_cnn": Case(mnist_cnn, 64, (1, 28, 28), 34_826, 4.88, 10),
+    "cifar10_cnn": Case(cifar10_cnn, 32, (3, 32, 32), 1_250_858, 41.48, 10),
+    "cifar_resnet8": Case(lambda net: cifar_resnet(net, 1), 32, (3, 32, 32), 75_290, 24.48, 10),
+    "cifar_resnet20": Case(lambda net: cifar_resnet(net, 3), 32, (3, 32, 32), 269_722, 81.10, 10),
     "resnet50": Case(resnet50, 16, (3, 224, 224), 25_557_032, 8178.0),
     "mobilenet_v2": Case(mobilenet_v2, 16, (3, 224, 224), 3_504_872, 601.5),
     "efficientnet_b0": Case(efficientnet_b0, 16, (3, 224, 224), 5_288_548, 771.6),

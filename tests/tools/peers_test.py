@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.dom.minidom
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -134,6 +135,50 @@ class Report(unittest.TestCase):
         loud = report.warnings([made_up_case(other_cores={"pando": 0.5})])
         self.assertEqual(len(loud), 1)
         self.assertIn("0.50 cores used by other processes while pando ran", loud[0])
+
+
+class SpeedPage(unittest.TestCase):
+    """Runs with given rates; the page is made as docs/performance.md is."""
+
+    def make(self, folder, rates_of_pando, profiles=()):
+        runs = []
+        for number, rates in enumerate(rates_of_pando):
+            case = report.summarise(made_up_case(rates={"torch contiguous": [100.0] * 3,
+                                                        "pando": [rates] * 3}))
+            document = {"mode": "training", "threads": 2, "cpu": "A & B", "cases": [case]}
+            runs.append(pathlib.Path(folder, f"run{number}.json"))
+            runs[-1].write_text(json.dumps(document))
+        for model, flops, gflops in profiles:
+            half = {"flops": flops / 2, "bytes": 5e8}
+            pathlib.Path(folder, f"{model}_report.json").write_text(json.dumps({"execution": {
+                "forward": half, "backward": half, "gflops": gflops,
+                "peak": {"gflops": 400.0, "memory_gb_per_second": 40.0}}}))
+        return subprocess.run([PEERS / "speed_page", "--images", folder, "--profiles", folder, *runs],
+                              capture_output=True, text=True, check=False)
+
+    def test_the_run_with_the_median_ratio_stands_for_all(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.make(folder, (500.0, 300.0, 400.0), [("mnist_cnn", 4e9, 80.0)])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("| `mnist_cnn` | 64 | 100 | 400 | 4.00 | 5.00, 3.00, 4.00 | 4 % |", done.stdout)
+            picture = xml.dom.minidom.parse(str(pathlib.Path(folder, "speed.svg")))
+            self.assertIn("mnist_cnn 4.0", picture.documentElement.getAttribute("aria-label"))
+
+    def test_rooflines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # 4 and 20 FLOP per byte: bound by the memory (160 GFLOP/s) and by the peak.
+            done = self.make(folder, (), [("a", 4e9, 80.0), ("b", 20e9, 300.0)])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("| `a` | 4.0 | 160 | 80 | 50 % |", done.stdout)
+            self.assertIn("| `b` | 20.0 | 400 | 300 | 75 % |", done.stdout)
+            picture = xml.dom.minidom.parse(str(pathlib.Path(folder, "roofline.svg")))
+            self.assertEqual(len(picture.getElementsByTagName("circle")), 2)
+
+    def test_a_folder_without_profiles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.make(folder, ())
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("expected files *_report.json", done.stderr)
 
 
 class Packages(unittest.TestCase):
