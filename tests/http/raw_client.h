@@ -32,7 +32,9 @@ class RawClient {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connect_to(reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   }
-  explicit RawClient(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+  // It owns the socket.
+  explicit RawClient(const std::string& path, int socket = ::socket(AF_UNIX, SOCK_STREAM, 0))
+      : socket_(socket) {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);

@@ -164,18 +164,20 @@ TEST_F(HttpServer, AcceptsOnAllSocketsAfterItWasOutOfFiles) {
   const testing_support::TempFolder folder;
   options.unix_socket = folder.path("socket");
   const Server server(options, routes);
-  // Inherited files leave gaps between their numbers. These are filled, so that only the last two
-  // numbers are free.
+  const int for_local = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  // Inherited files leave gaps between their numbers. These are filled, so that only the last
+  // number is free. The first client takes it, before the server could accept anybody.
   std::vector<int> filling(64);
   for (int& file : filling) file = ::open("/dev/null", O_RDONLY);
   const int last = filling.back();
-  for (int i = 0; i < 2; ++i, filling.pop_back()) ::close(filling.back());
+  ::close(last);
+  filling.pop_back();
   rlimit usual = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
   const rlimit scarce = {static_cast<rlim_t>(last) + 1, usual.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &scarce), 0);
   RawClient tcp(server.port());
-  RawClient local(options.unix_socket);
+  RawClient local(options.unix_socket, for_local);
   std::this_thread::sleep_for(300ms);  // several attempts to accept
   EXPECT_EQ(server.connections(), 0);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
