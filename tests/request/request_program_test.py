@@ -136,6 +136,13 @@ class Request(unittest.TestCase):
         self.assertEqual(process.wait(timeout=60), 128 + signal.SIGTERM)
         process.stdout.close()
 
+    def test_ends_where_signals_are_ignored(self):
+        result = subprocess.run([PANDO, "request", "--model", "mnist_cnn", "--num-images", "4", "--port", "-1"],
+                                capture_output=True, text=True, timeout=100, cwd=FOLDER,
+                                preexec_fn=lambda: [signal.signal(ignored, signal.SIG_IGN)
+                                                    for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)])
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
     def test_says_what_is_wrong(self):
         result = request("--host", "127.0.0.1", "--port", "1", "--timeout", "0.5")
         self.assertEqual(result.returncode, 1)

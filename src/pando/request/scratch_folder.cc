@@ -14,9 +14,17 @@ namespace pando::request {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Nobody sends it to end a program, and a blocked signal is delivered even if it is ignored.
+constexpr int kWake = SIGURG;
+
+}  // namespace
+
 ScratchFolder::ScratchFolder() {
   sigemptyset(&signals_);
-  sigaddset(&signals_, SIGTERM);  // also wakes the watcher
+  sigaddset(&signals_, kWake);
+  sigaddset(&signals_, SIGTERM);
   // sigwait would take signals that the parent process ignores: nohup, background jobs of shells.
   for (const int signal : {SIGINT, SIGHUP}) {
     struct sigaction found = {};
@@ -38,7 +46,7 @@ ScratchFolder::ScratchFolder() {
 
 ScratchFolder::~ScratchFolder() {
   stopping_ = true;
-  pthread_kill(watcher_.native_handle(), SIGHUP);  // wakes it
+  pthread_kill(watcher_.native_handle(), kWake);
   watcher_.join();
   remove();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -46,7 +54,7 @@ ScratchFolder::~ScratchFolder() {
 
 void ScratchFolder::watch() const {
   int signal = 0;
-  while (sigwait(&signals_, &signal) != 0) {
+  while (sigwait(&signals_, &signal) != 0 || (signal == kWake && !stopping_)) {
   }
   if (stopping_) return;
   remove();
