@@ -1,5 +1,7 @@
 // Speed of the direct and Winograd convolutions on the layers of the zoo, compared with oneDNN:
 //   micro_conv --benchmark_filter=cifar10_cnn          PANDO_ISA=avx2 selects the instruction set
+// The column of_peak is the share of the measured multiply-add peak of a core. Layers of 1x1
+// filters have names such as resnet50/1x1_56x56_64_256: --benchmark_filter=resnet50/1x1.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <vector>
@@ -9,8 +11,10 @@
 
 #include "bench/micro/conv_layers.h"
 #include "bench/micro/onednn_conv.h"
+#include "pando/base/cpu.h"
 #include "pando/kernels/direct/direct_conv.h"
 #include "pando/kernels/winograd/winograd_conv.h"
+#include "pando/profile/multiply_add_peak.h"
 
 namespace pando::bench {
 namespace {
@@ -20,9 +24,30 @@ using kernels::DirectConv;
 using kernels::Epilogue;
 using kernels::WinogradConv;
 
-std::vector<float> values(int64_t count) {
-  std::vector<float> result(static_cast<size_t>(count));
-  for (size_t i = 0; i < result.size(); ++i) result[i] = static_cast<float>(i % 31) / 31.0f - 0.5f;
+// Memory that begins with a line of the cache, as that of programs does.
+class Floats {
+ public:
+  explicit Floats(size_t count) : lines_(count / std::size(Line{}.floats) + 1), count_(count) {}
+  float* data() { return lines_.front().floats; }
+  const float* data() const { return lines_.front().floats; }
+  size_t size() const { return count_; }
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(data()); }
+
+ private:
+  struct alignas(64) Line {
+    float floats[16] = {};
+  };
+  std::vector<Line> lines_;
+  size_t count_;
+};
+
+Floats scratch_of(size_t bytes) { return Floats(bytes / sizeof(float) + 1); }
+
+Floats values(int64_t count) {
+  Floats result(static_cast<size_t>(count));
+  for (size_t i = 0; i < result.size(); ++i) {
+    result.data()[i] = static_cast<float>(i % 31) / 31.0f - 0.5f;
+  }
   return result;
 }
 
@@ -32,19 +57,27 @@ struct Buffers {
         kernel(values(g.taps() * g.in_channels / g.groups * g.out_channels)),
         bias(values(g.out_channels)),
         y(values(g.batch * g.out_pixels() * g.out_channels)) {}
-  std::vector<float> x, kernel, bias, y;
+  Floats x, kernel, bias, y;
 };
+
+// GFLOP/s of the multiply-adds of one core.
+double peak() {
+  static const double rate = profile::multiply_add_peak(isa_name(), 1, 0.3).best;
+  return rate;
+}
 
 void report(benchmark::State& state, const ConvLayer& layer, const std::string& label) {
   state.counters["GFLOP/s"] =
       benchmark::Counter(layer.flops() * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["of_peak"] = benchmark::Counter(layer.flops() * 1e-9 / peak(),
+                                                 benchmark::Counter::kIsIterationInvariantRate);
   state.SetLabel(label);
 }
 
 void direct_forward(benchmark::State& state, const ConvLayer& layer) {
   const DirectConv conv(layer.geometry);
   Buffers b(layer.geometry);
-  std::vector<float> packed(conv.forward_kernel_floats());
+  Floats packed(conv.forward_kernel_floats());
   conv.pack_forward(b.kernel.data(), packed.data());
   const Epilogue epilogue{b.bias.data(), kernels::Activation::relu};
   for (auto _ : state) {
@@ -56,14 +89,14 @@ void direct_forward(benchmark::State& state, const ConvLayer& layer) {
 void direct_forward_pool(benchmark::State& state, const ConvLayer& layer) {
   const DirectConv conv(layer.geometry, layer.pool);
   Buffers b(layer.geometry);
-  std::vector<float> packed(conv.forward_kernel_floats());
+  Floats packed(conv.forward_kernel_floats());
   conv.pack_forward(b.kernel.data(), packed.data());
-  std::vector<std::byte> scratch(conv.forward_pool_scratch_bytes());
+  Floats scratch = scratch_of(conv.forward_pool_scratch_bytes());
   std::vector<uint8_t> index(b.y.size());
   const Epilogue epilogue{b.bias.data(), kernels::Activation::relu};
   for (auto _ : state) {
     conv.forward_pool(b.x.data(), packed.data(), epilogue, {b.y.data(), index.data()},
-                      scratch.data());
+                      scratch.bytes());
   }
   report(state, layer, conv.name());
 }
@@ -71,7 +104,7 @@ void direct_forward_pool(benchmark::State& state, const ConvLayer& layer) {
 void direct_backward_input(benchmark::State& state, const ConvLayer& layer) {
   const DirectConv conv(layer.geometry);
   Buffers b(layer.geometry);
-  std::vector<float> packed(conv.backward_kernel_floats());
+  Floats packed(conv.backward_kernel_floats());
   conv.pack_backward(b.kernel.data(), packed.data());
   for (auto _ : state) {
     conv.backward_input(b.y.data(), packed.data(), {}, b.x.data());
@@ -82,9 +115,9 @@ void direct_backward_input(benchmark::State& state, const ConvLayer& layer) {
 void direct_backward_kernel(benchmark::State& state, const ConvLayer& layer) {
   const DirectConv conv(layer.geometry);
   Buffers b(layer.geometry);
-  std::vector<std::byte> scratch(conv.backward_kernel_scratch_bytes());
+  Floats scratch = scratch_of(conv.backward_kernel_scratch_bytes());
   for (auto _ : state) {
-    conv.backward_kernel(b.x.data(), b.y.data(), {b.kernel.data(), b.bias.data()}, scratch.data());
+    conv.backward_kernel(b.x.data(), b.y.data(), {b.kernel.data(), b.bias.data()}, scratch.bytes());
   }
   report(state, layer, conv.name());
 }
@@ -92,7 +125,7 @@ void direct_backward_kernel(benchmark::State& state, const ConvLayer& layer) {
 void direct_pack(benchmark::State& state, const ConvLayer& layer) {
   const DirectConv conv(layer.geometry);
   const Buffers b(layer.geometry);
-  std::vector<float> forward(conv.forward_kernel_floats()), backward(conv.backward_kernel_floats());
+  Floats forward(conv.forward_kernel_floats()), backward(conv.backward_kernel_floats());
   for (auto _ : state) {
     conv.pack_forward(b.kernel.data(), forward.data());
     conv.pack_backward(b.kernel.data(), backward.data());
@@ -104,24 +137,24 @@ void direct_pack(benchmark::State& state, const ConvLayer& layer) {
 void winograd(benchmark::State& state, const ConvLayer& layer, Pass pass, int tile) {
   const WinogradConv conv(layer.geometry, tile);
   Buffers b(layer.geometry);
-  std::vector<float> forward(conv.forward_kernel_floats()), backward(conv.backward_kernel_floats());
+  Floats forward(conv.forward_kernel_floats()), backward(conv.backward_kernel_floats());
   conv.pack_forward(b.kernel.data(), forward.data());
   conv.pack_backward(b.kernel.data(), backward.data());
-  std::vector<std::byte> scratch(
-      std::max({conv.forward_scratch_bytes(), conv.backward_input_scratch_bytes(),
-                conv.backward_kernel_scratch_bytes()}));
+  Floats scratch =
+      scratch_of(std::max({conv.forward_scratch_bytes(), conv.backward_input_scratch_bytes(),
+                           conv.backward_kernel_scratch_bytes()}));
   const Epilogue epilogue{b.bias.data(), kernels::Activation::relu};
   for (auto _ : state) {
     switch (pass) {
       case Pass::forward:
-        conv.forward({b.x.data(), forward.data(), epilogue}, b.y.data(), scratch.data());
+        conv.forward({b.x.data(), forward.data(), epilogue}, b.y.data(), scratch.bytes());
         break;
       case Pass::backward_input:
-        conv.backward_input({b.y.data(), backward.data()}, b.x.data(), scratch.data());
+        conv.backward_input({b.y.data(), backward.data()}, b.x.data(), scratch.bytes());
         break;
       case Pass::backward_kernel:
         conv.backward_kernel(b.x.data(), b.y.data(), {b.kernel.data(), b.bias.data()},
-                             scratch.data());
+                             scratch.bytes());
         break;
     }
   }
@@ -131,14 +164,14 @@ void winograd(benchmark::State& state, const ConvLayer& layer, Pass pass, int ti
 void winograd_forward_pool(benchmark::State& state, const ConvLayer& layer) {
   const WinogradConv conv(layer.geometry, 2);
   Buffers b(layer.geometry);
-  std::vector<float> packed(conv.forward_kernel_floats());
+  Floats packed(conv.forward_kernel_floats());
   conv.pack_forward(b.kernel.data(), packed.data());
-  std::vector<std::byte> scratch(conv.forward_scratch_bytes());
+  Floats scratch = scratch_of(conv.forward_scratch_bytes());
   std::vector<uint8_t> index(b.y.size());
   const Epilogue epilogue{b.bias.data(), kernels::Activation::relu};
   for (auto _ : state) {
     conv.forward_pool({b.x.data(), packed.data(), epilogue}, {b.y.data(), index.data()},
-                      scratch.data());
+                      scratch.bytes());
   }
   report(state, layer, conv.isa_name());
 }

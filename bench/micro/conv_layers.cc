@@ -57,6 +57,43 @@ ConvLayer dense(const std::string& name, int64_t batch, int64_t in, int64_t out)
   return {name, g, {}};
 }
 
+struct Pointwise {
+  int64_t size, in, out, stride = 1;
+};
+
+// Filters of 1x1; the names are like "resnet50/56x56_64_256".
+void add_pointwise(const std::string& model, int64_t batch, const std::vector<Pointwise>& list,
+                   std::vector<ConvLayer>& layers) {
+  for (const Pointwise& p : list) {
+    const std::string size = std::to_string(p.size);
+    const std::string name = model + "/1x1_" + size + "x" + size + "_" + std::to_string(p.in) +
+                             "_" + std::to_string(p.out) + (p.stride == 2 ? "_s2" : "");
+    layers.push_back(conv2d(name, batch, {p.size, p.in, p.out, 1, p.stride}));
+  }
+}
+
+// What one of two workers computes of these networks: all their different 1x1 convolutions.
+void add_pointwise_layers(std::vector<ConvLayer>& layers) {
+  const std::vector<Pointwise> resnet50 = {
+      {56, 64, 64},        {56, 64, 256},   {56, 256, 64},   {56, 256, 128, 2},
+      {56, 256, 512, 2},   {28, 128, 512},  {28, 512, 128},  {28, 512, 256, 2},
+      {28, 512, 1024, 2},  {14, 256, 1024}, {14, 1024, 256}, {14, 1024, 512, 2},
+      {14, 1024, 2048, 2}, {7, 512, 2048},  {7, 2048, 512}};
+  const std::vector<Pointwise> mobilenet_v2_at_96 = {
+      {48, 32, 16},  {48, 16, 96},  {24, 96, 24},  {24, 24, 144}, {24, 144, 24},
+      {12, 144, 32}, {12, 32, 192}, {12, 192, 32}, {6, 192, 64},  {6, 64, 384},
+      {6, 384, 64},  {6, 384, 96},  {6, 96, 576},  {6, 576, 96},  {3, 576, 160},
+      {3, 160, 960}, {3, 960, 160}, {3, 960, 320}, {3, 320, 1280}};
+  const std::vector<Pointwise> efficientnet_b0 = {
+      {112, 32, 16}, {112, 16, 96},  {56, 96, 24},   {56, 24, 144},  {28, 144, 40},
+      {28, 40, 240}, {14, 240, 80},  {14, 80, 480},  {14, 480, 112}, {14, 112, 672},
+      {7, 672, 192}, {7, 192, 1152}, {7, 1152, 192}, {7, 1152, 320}, {7, 320, 1280}};
+  add_pointwise("resnet50", 8, resnet50, layers);
+  add_pointwise("resnet50_batch1", 1, resnet50, layers);
+  add_pointwise("mobilenet_v2", 8, mobilenet_v2_at_96, layers);
+  add_pointwise("efficientnet_b0", 1, efficientnet_b0, layers);
+}
+
 }  // namespace
 
 double ConvLayer::flops() const {
@@ -67,7 +104,7 @@ double ConvLayer::flops() const {
 
 std::vector<ConvLayer> conv_layers() {
   const Padding valid = Padding::valid;
-  return {
+  std::vector<ConvLayer> layers = {
       conv2d("mnist_cnn/conv1", 32, {28, 1, 32, 3, 1, valid, true}),
       conv2d("mnist_cnn/conv2", 32, {13, 32, 64, 3, 1, valid, true}),
       dense("mnist_cnn/dense", 32, 1600, 10),
@@ -99,6 +136,8 @@ std::vector<ConvLayer> conv_layers() {
       conv2d("unet/level4", 2, {16, 512, 512}),
       conv2d("unet/level5", 2, {8, 1024, 1024}),
   };
+  add_pointwise_layers(layers);
+  return layers;
 }
 
 }  // namespace pando::bench
