@@ -170,8 +170,14 @@ void GatherPlan::set_blocks() {
   // A filter larger than the cache is better read once for many rows.
   const int64_t budget = std::max(spec.block_bytes, kernel_bytes / 2);
   const int64_t unit_count = std::max<int64_t>(1, units());
-  const int64_t unit_bytes = (source_size() + output_size()) * float_bytes / unit_count + 1;
-  const int64_t unit_pixels = divide_up(output_size() / spec.output_channels, unit_count);
+  const int64_t pixels = output_size() / spec.output_channels;
+  int64_t floats = source_size() + output_size();
+  if (taps == 1) {  // with a stride, nothing is computed from some pixels, or for them
+    const int64_t used = std::min(pixels, source_size() / spec.source_channels);
+    floats = used * (spec.source_channels + spec.output_channels);
+  }
+  const int64_t unit_bytes = floats * float_bytes / unit_count + 1;
+  const int64_t unit_pixels = divide_up(pixels, unit_count);
   const int64_t most =
       std::max<int64_t>(1, std::min(budget / unit_bytes, kMaxBlockPixels / unit_pixels));
   if (most < unit_count) {
