@@ -3,6 +3,7 @@
 #include "pando/kernels/direct/direct_conv.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -128,9 +129,31 @@ std::vector<ConvGeometry> sliding() {
   return {wide, with_stride(wide, {1, 2, 2}), deep, with_stride(deep, {2, 2, 2})};
 }
 
+// Filters of 1x1 whose gradients pack x: odd numbers of pixels and channels, more of both than are
+// packed at a time, columns of three vectors, strides, padding, groups and volumes. The padded one
+// has several phases and packs nothing.
+std::vector<ConvGeometry> pointwise() {
+  ConvGeometry padded = with_padding(conv2d(2, 80, 260, 10, 1), {0, 1, 0}, {0, 0, 2});
+  ConvGeometry grouped = conv2d(2, 130, 520, 9, 1);
+  grouped.groups = 2;
+  ConvGeometry deep{.batch = 2, .in_channels = 70, .out_channels = 272};
+  deep.in = {5, 4, 7};
+  return {
+      conv2d(1, 64, 256, 11, 1),
+      conv2d(3, 77, 301, 7, 1),
+      conv2d(1, 270, 72, 2, 1),
+      conv2d(2, 258, 257, 12, 1),
+      with_stride(conv2d(2, 100, 270, 19, 1), {1, 2, 2}),
+      with_stride(conv2d(2, 270, 100, 7, 1), {1, 2, 3}),
+      padded,
+      grouped,
+      deep,
+  };
+}
+
 std::vector<ConvGeometry> awkward_cases() {
   std::vector<ConvGeometry> cases;
-  for (const auto& list : {awkward_2d(), awkward_3d(), sliding()}) {
+  for (const auto& list : {awkward_2d(), awkward_3d(), sliding(), pointwise()}) {
     for (const ConvGeometry& g : list) cases.push_back(with_outputs(g));
   }
   return cases;
@@ -259,6 +282,34 @@ TEST_P(DirectConvCases, SampleDoesNotDependOnItsBatch) {
   const float* last_x = x.data() + x.size() - x.size() / static_cast<size_t>(g().batch);
   single.forward(last_x, packed.data(), {}, last.data());
   EXPECT_TRUE(std::equal(last.rbegin(), last.rend(), y.rbegin()));
+}
+
+// Every element is one chain of multiply-adds in the order of the pixels, so neither tiles nor
+// chunks nor the packing of x, which differ with the shape, change its bits.
+TEST(DirectConv, PointwiseFilterGradientsAreChainsOfMultiplyAdds) {
+  const std::vector<std::array<int64_t, 3>> shapes = {{70, 263, 19}, {300, 272, 11}, {33, 40, 9}};
+  for (const auto& [channels, outputs, size] : shapes) {
+    const ConvGeometry g = with_outputs(conv2d(1, channels, outputs, size, 1));
+    Floats x = test_values(test::x_size(g), 1), dy = test_values(test::y_size(g), 3);
+    for (float& value : x) value *= 0.3f;  // so that every sum is rounded
+    for (float& value : dy) value *= 0.7f;
+    const auto in = static_cast<size_t>(channels), out = static_cast<size_t>(outputs);
+    Floats want(in * out, 0.0f);
+    for (size_t pixel = 0; pixel * in < x.size(); ++pixel) {
+      for (size_t i = 0; i < want.size(); ++i) {
+        want[i] = std::fma(x[pixel * in + i / out], dy[pixel * out + i % out], want[i]);
+      }
+    }
+    for (const char* isa : isas_of_this_cpu()) {
+      if (std::string(isa) == "sse2") continue;  // rounds products
+      const SetIsa scope(isa);
+      const DirectConv conv(g);
+      Floats gradient(want.size(), NAN);
+      const Scratch scratch(conv.backward_kernel_scratch_bytes());
+      conv.backward_kernel(x.data(), dy.data(), {gradient.data()}, scratch.bytes.get());
+      EXPECT_EQ(gradient, want) << isa << " " << channels << " -> " << outputs;
+    }
+  }
 }
 
 TEST_P(DirectConvCases, ForwardPool) {

@@ -16,6 +16,9 @@ struct FilterGradientPlan {
   GatherPlan conv;
   int64_t chunk_pixels = 1;  // summed in registers at a time
   int64_t panel_floats = 0;  // dy of one chunk and column, if it is copied
+  // Channels of x that are packed at a time for all columns; 0: x is read in place.
+  int64_t packed_channels = 0;
+  int64_t packed_floats() const { return packed_channels * chunk_pixels; }
 };
 
 struct FilterGradientCall {

@@ -131,7 +131,8 @@ size_t DirectConv::forward_pool_scratch_bytes() const {
 }
 
 size_t DirectConv::backward_kernel_scratch_bytes() const {
-  return direct::scratch_bytes({plans_->backward_kernel.panel_floats});
+  const direct::FilterGradientPlan& plan = plans_->backward_kernel;
+  return direct::scratch_bytes({plan.panel_floats, plan.packed_floats()});
 }
 
 void DirectConv::pack_forward(const float* filter, float* packed, Part part) const {

@@ -15,6 +15,7 @@ typedef int32_t IntVec __attribute__((vector_size(32)));
 constexpr int kLanes = 8;
 constexpr int kPreferredPanel = 2;
 constexpr int kTileRows[kMaxVectors] = {8, 6, 4};
+constexpr int kPackedRows = 6;
 
 inline Vec load(const float* p) { return _mm256_loadu_ps(p); }
 inline void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
@@ -41,6 +42,7 @@ inline void store_bytes(uint8_t* p, IntVec v) {
 }
 
 #include "pando/kernels/direct/isa_body.inc"
+#include "pando/kernels/direct/isa_packed.inc"
 #include "pando/kernels/winograd/transforms.inc"
 
 }  // namespace
@@ -58,6 +60,9 @@ const IsaKernels& avx2_kernels() {
       .transpose = transpose,
       .winograd2 = transforms_of<Tiles2>(),
       .winograd4 = transforms_of<Tiles4>(),
+      .packed = {.rows = kPackedRows,
+                 .panel = {packed_panel<1>, packed_panel<2>},
+                 .pack_columns = pack_columns},
   };
   return kKernels;
 }

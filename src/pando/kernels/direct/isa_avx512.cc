@@ -15,6 +15,7 @@ typedef int32_t IntVec __attribute__((vector_size(64)));
 constexpr int kLanes = 16;
 constexpr int kPreferredPanel = 2;
 constexpr int kTileRows[kMaxVectors] = {8, 8, 8};
+constexpr int kPackedRows = 14;
 
 inline Vec load(const float* p) { return _mm512_loadu_ps(p); }
 inline void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
@@ -38,6 +39,7 @@ inline void store_bytes(uint8_t* p, IntVec v) {
 }
 
 #include "pando/kernels/direct/isa_body.inc"
+#include "pando/kernels/direct/isa_packed.inc"
 #include "pando/kernels/winograd/transforms.inc"
 
 }  // namespace
@@ -55,6 +57,9 @@ const IsaKernels& avx512_kernels() {
       .transpose = transpose,
       .winograd2 = transforms_of<Tiles2>(),
       .winograd4 = transforms_of<Tiles4>(),
+      .packed = {.rows = kPackedRows,
+                 .panel = {packed_panel<1>, packed_panel<2>},
+                 .pack_columns = pack_columns},
   };
   return kKernels;
 }

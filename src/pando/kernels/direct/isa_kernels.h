@@ -76,6 +76,18 @@ struct RowsArgs {
 
 constexpr int kMaxVectors = 3;  // of the widest panel
 
+// Panels for packed x. The rows are distributed evenly over tiles of at most `rows` rows; packed, a
+// tile is [k_count][rows of the tile]. `panel` needs no table of x or y and applies no epilogue.
+// All take at least `rows` rows.
+constexpr int kMaxPackedVectors = 2;
+
+struct PackedKernels {
+  int rows = 0;                                             // 0: there are no such kernels
+  void (*panel[kMaxPackedVectors])(const PanelArgs&) = {};  // by panel width - 1
+  // Packs the transposed x: its `channels` are the rows of the tiles, its rows are k.
+  void (*pack_columns)(const RowsArgs&) = nullptr;
+};
+
 struct IsaKernels {
   const char* name;
   int lanes;
@@ -87,6 +99,7 @@ struct IsaKernels {
   void (*copy_rows)(const RowsArgs&);  // y = the rows, padded with zeros to whole vectors
   void (*transpose)(const TransposeArgs&);
   winograd::Transforms winograd2, winograd4;  // tiles of 2x2 and of 4x4 outputs
+  PackedKernels packed = {};
 };
 
 const IsaKernels& sse2_kernels();
