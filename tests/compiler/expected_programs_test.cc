@@ -39,7 +39,8 @@ std::string lines_of(const CompilationReport& report) {
   std::string text;
   for (const OpReport& op : report.ops) {
     text += concat(to_string(op.part), " ", op.layer, " ", op.op, " ", family_of(op.kernel), " ",
-                   op.bytes_read, " ", op.bytes_written, "\n");
+                   op.bytes_read, " ", op.bytes_written,
+                   op.tiles == 1 ? "" : concat(" in ", op.tiles, " tiles"), "\n");
   }
   return text;
 }

@@ -138,7 +138,7 @@ class Playback {
     const Place& place = plan_.places.at(value);
     EXPECT_EQ(place.offset % kBlock, 0u);
     auto& blocks = memory_[{place.region, place.stage}];
-    const size_t end = (place.offset + value->bytes() + kBlock - 1) / kBlock;
+    const size_t end = (place.offset + place.bytes_of(*value) + kBlock - 1) / kBlock;
     blocks.resize(std::max(blocks.size(), end));
     EXPECT_LE(end * kBlock, size_of_region(place)) << value->name();
     for (size_t block = place.offset / kBlock; block < end; ++block) blocks[block] = value;
@@ -151,7 +151,8 @@ class Playback {
       return;
     }
     const auto& blocks = memory_.at({found->second.region, found->second.stage});
-    const size_t end = (found->second.offset + value->bytes() + kBlock - 1) / kBlock;
+    const Place& place = found->second;
+    const size_t end = (place.offset + place.bytes_of(*value) + kBlock - 1) / kBlock;
     for (size_t block = found->second.offset / kBlock; block < end; ++block) {
       if (blocks[block] == root(value)) continue;
       ADD_FAILURE() << value->name() << ", " << why << ", is overwritten by "

@@ -64,7 +64,7 @@ class ProgramRunner {
     }
     for (int i = 0; i < static_cast<int>(program_.sections().size()); ++i) {
       for (const Segment& segment : program_.sections()[static_cast<size_t>(i)].segments) {
-        for (const int call : segment.calls) run_call(call);
+        for (const int call : segment.order) run_call(call);
       }
       if (i == program_.last_forward_section()) read(false);
       for (auto& [place, memory] : memory_) {
@@ -102,7 +102,7 @@ class ProgramRunner {
   }
 
   void run_call(int index) {
-    const Call& call = program_.calls()[static_cast<size_t>(index)];
+    const Call& call = program_.runnable(index);
     std::vector<std::byte*> inputs;
     std::vector<std::byte*> outputs;
     for (const Operand& operand : call.inputs) inputs.push_back(address(operand));

@@ -43,6 +43,7 @@ OpReport op_report(const Program& program, int index, const LayerNames& layers) 
                   .refusals = choice.refusals,
                   .part = part_of(program, call),
                   .stage = call.node->stage(),
+                  .tiles = call.tiles,
                   .flops = ops::flops(*call.node)};
   if (choice.decision) add_decision(report, choice);
   report.slow = choice.candidate == "reference" && kernels::candidates(call.node->op()).size() > 1;

@@ -32,6 +32,7 @@ struct OpReport {
   bool slow = false;  // fell back to the reference kernel
   StepPart part = StepPart::forward;
   int stage = 0;
+  int64_t tiles = 1;  // of samples, in which the call runs
   double flops = 0;
   size_t bytes_read = 0;
   size_t bytes_written = 0;

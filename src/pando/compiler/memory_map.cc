@@ -63,6 +63,16 @@ class Mapper {
     return section < 0 ? call : section_ends_[static_cast<size_t>(section)];
   }
 
+  // The calls of a chain run tile by tile, so each lives as long as the chain.
+  int chain_begin(int call) const {
+    const int first = call < 0 ? -1 : program_.calls()[static_cast<size_t>(call)].chain_first;
+    return first < 0 ? call : first;
+  }
+  int chain_end(int call) const {
+    const int last = call < 0 ? -1 : program_.calls()[static_cast<size_t>(call)].chain_last;
+    return last < 0 ? call : last;
+  }
+
   void add(const ir::Value* value, int first) {
     const Place place = program_.operand(value).place;
     block_of_[value] = blocks_.size();
@@ -70,9 +80,9 @@ class Mapper {
                        .region = place.region,
                        .stage = place.stage,
                        .offset = place.offset,
-                       .bytes = value->bytes(),
-                       .first = first,
-                       .last = first});
+                       .bytes = place.bytes_of(*value),
+                       .first = chain_begin(first),
+                       .last = chain_end(first)});
   }
 
   // If a result lies at the place of its first input, this is intended: the call reads the input
@@ -98,7 +108,7 @@ class Mapper {
     const auto found = block_of_.find(value);
     if (found == block_of_.end()) return;  // a variable
     int& last = blocks_[found->second].last;
-    last = std::max(last, call);
+    last = std::max(last, chain_end(call));
   }
 
   void finish() {

@@ -53,6 +53,9 @@ struct ProgramOptions {
   // allowed.
   std::vector<size_t> scratch_limits;
   WinogradTiles winograd = WinogradTiles::up_to_4;
+  // What the samples of a tile may read and write in one call, so that the next call finds them in
+  // a second-level cache; 0: no tiles.
+  size_t tile_bytes = size_t{512} << 10;
   std::set<std::string> disabled_passes;
   // Called with the pass's name and the graph after each pass that changed the graph.
   std::function<void(std::string_view pass, const ir::Graph&)> dump;
@@ -79,6 +82,15 @@ struct SectionMark {
   bool backward = false;
 };
 
+// Nodes of one section, in order, that a lane runs on one tile of samples after the other: all of
+// them on the first samples of a slice, then all of them on the next ones.
+struct TileChain {
+  std::vector<const ir::Node*> nodes;
+  int64_t tiles = 2;
+};
+
+using TileKernels = std::vector<std::shared_ptr<const kernels::Kernel>>;  // by number of the tile
+
 struct CompileState {
   ir::Graph graph;
   ProgramOptions options;
@@ -86,8 +98,10 @@ struct CompileState {
   // node. Empty: one section.
   std::vector<SectionMark> sections;
   std::unordered_map<const ir::Node*, int> section_of;
-  std::unordered_map<const ir::Node*, KernelChoice> kernels;  // filled by select-kernels
-  MemoryPlan memory;                                          // filled by plan-memory
+  std::unordered_map<const ir::Node*, KernelChoice> kernels;      // filled by select-kernels
+  std::vector<TileChain> chains;                                  // filled by tile-samples
+  std::unordered_map<const ir::Node*, TileKernels> tile_kernels;  // of the nodes of the chains
+  MemoryPlan memory;                                              // filled by plan-memory
 };
 
 class Pass {

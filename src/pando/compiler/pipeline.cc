@@ -30,6 +30,7 @@ PassPipeline default_pipeline() {
   pipeline.add<SplitStages>();     // after select-kernels: recompute copies the final nodes
   pipeline.add<Recompute>();
   pipeline.add<RepeatNorms>();  // after the fusions: only what backward still reads is repeated
+  pipeline.add<TileSamples>();  // after all that adds or moves nodes: chains are nodes in a row
   pipeline.add<PlanMemory>();   // last: sizes are final only after select-kernels
   return pipeline;
 }

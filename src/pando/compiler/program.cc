@@ -7,6 +7,7 @@
 
 #include "pando/base/error.h"
 #include "pando/compiler/passes/passes.h"
+#include "pando/kernels/sample_tiles.h"
 #include "pando/ops/op.h"
 
 namespace pando::compiler {
@@ -19,6 +20,15 @@ const ir::Value* viewed(const ir::Value* value) {
     value = value->producer()->input(0);
   }
   return value;
+}
+
+// The operand of the call of one tile. Places with memory for one tile only stay the same.
+Operand of_tile(Operand operand, int64_t tile, int64_t tiles) {
+  if (operand.place.tiles == 1) {
+    operand.place.offset +=
+        static_cast<size_t>(tile) * (operand.value->bytes() / static_cast<size_t>(tiles));
+  }
+  return operand;
 }
 
 }  // namespace
@@ -66,6 +76,53 @@ void Program::build_calls() {
     scratch_bytes_ = std::max(scratch_bytes_, call.kernel->scratch_bytes());
     calls_.push_back(std::move(call));
   }
+  std::unordered_map<const ir::Node*, int> numbers;
+  for (size_t i = 0; i < calls_.size(); ++i) numbers[calls_[i].node] = static_cast<int>(i);
+  for (const TileChain& chain : state_.chains) {
+    std::vector<int> calls;
+    for (const ir::Node* node : chain.nodes) calls.push_back(numbers.at(node));
+    build_chain(chain, calls);
+  }
+}
+
+void Program::build_chain(const TileChain& chain, const std::vector<int>& calls) {
+  std::vector<int>& order = chain_orders_[calls.front()];
+  for (const int number : calls) {
+    Call& call = calls_[static_cast<size_t>(number)];
+    call.tiles = chain.tiles;
+    call.chain_first = calls.front();
+    call.chain_last = calls.back();
+  }
+  for (int64_t tile = 0; tile < chain.tiles; ++tile) {
+    for (const int number : calls) {
+      Call call = calls_[static_cast<size_t>(number)];
+      call.kernel = state_.tile_kernels.at(call.node)[static_cast<size_t>(tile)].get();
+      scratch_bytes_ = std::max(scratch_bytes_, call.kernel->scratch_bytes());
+      const kernels::SampleCut cut = kernels::sample_cut(*call.node);
+      for (size_t i = 0; i < call.inputs.size(); ++i) {
+        if (cut.rows[i]) call.inputs[i] = of_tile(call.inputs[i], tile, chain.tiles);
+      }
+      for (Operand& output : call.outputs) {
+        if (!cut.sums) output = of_tile(output, tile, chain.tiles);
+      }
+      if (tile + 1 < chain.tiles) call.bucket = -1;
+      order.push_back(runnables());
+      tile_calls_.push_back(std::move(call));
+    }
+  }
+}
+
+// Appends what runs for a call of a segment. The first call of a chain stands for all of them.
+void Program::add_to_order(Segment& segment, int number) {
+  const Call& call = calls_[static_cast<size_t>(number)];
+  if (call.chain_first < 0) {
+    segment.order.push_back(number);
+  } else if (call.chain_first == number) {
+    for (const int tile : chain_orders_.at(number)) {
+      tile_calls_[static_cast<size_t>(tile) - calls_.size()].section = call.section;
+      segment.order.push_back(tile);
+    }
+  }
 }
 
 // With batch slices, a new segment starts only where a call reads values of other slices that this
@@ -95,6 +152,7 @@ void Program::build_sections() {
     const bool next_part = in_parts() && !segments.back().calls.empty();
     if (together > 1 && (next_part || (gathers_new && !in_parts()))) segments.emplace_back();
     segments.back().calls.push_back(i);
+    add_to_order(segments.back(), i);
     made[call.node] = {call.section, segments.size() - 1};
   }
 }
@@ -105,6 +163,7 @@ void Program::build_prologue() {
   for (const auto& step : prologue_steps(graph())) {
     Segment& segment = prologue_.emplace_back();
     for (const ir::Node* node : step) segment.calls.push_back(numbers.at(node));
+    segment.order = segment.calls;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "pando/compiler/pass.h"
@@ -26,6 +27,11 @@ struct Call {
   bool gathers_slices = false;
   int section = -1;  // -1: the prologue
   int bucket = -1;   // the bucket of gradients that this call completes; -1: none
+  // Of a call in a chain: how many tiles it is run in, and the first and last call of the chain,
+  // whose tiles run in between.
+  int64_t tiles = 1;
+  int chain_first = -1;
+  int chain_last = -1;
 };
 
 // Calls that one slice can run without waiting for the other slices. All slices finish a segment
@@ -33,6 +39,8 @@ struct Call {
 // section.
 struct Segment {
   std::vector<int> calls;  // indices into Program::calls()
+  // What a slice runs: for Program::runnable(), the calls, with those of a chain tile by tile.
+  std::vector<int> order = {};
 };
 
 // The calls of one micro-batch at one visit of a stage. Without a pipeline there is one section,
@@ -50,6 +58,12 @@ class Program {
   const ProgramOptions& options() const { return state_.options; }
   const MemoryPlan& memory() const { return state_.memory; }
   const std::vector<Call>& calls() const { return calls_; }
+  // The calls by number, followed by the calls of single tiles.
+  const Call& runnable(int number) const {
+    const auto at = static_cast<size_t>(number);
+    return at < calls_.size() ? calls_[at] : tile_calls_[at - calls_.size()];
+  }
+  int runnables() const { return static_cast<int>(calls_.size() + tile_calls_.size()); }
   // Run once per update. All workers finish a segment before any starts the next.
   const std::vector<Segment>& prologue() const { return prologue_; }
   // Sections in the order in which a micro-batch passes through them.
@@ -77,12 +91,16 @@ class Program {
  private:
   friend std::unique_ptr<const Program> compile(ir::Graph graph, ProgramOptions options);
   void build_calls();
+  void build_chain(const TileChain& chain, const std::vector<int>& calls);
+  void add_to_order(Segment& segment, int number);
   void build_prologue();
   void build_sections();
 
   CompileState state_;
   std::vector<PassRecord> passes_;
   std::vector<Call> calls_;
+  std::vector<Call> tile_calls_;
+  std::unordered_map<int, std::vector<int>> chain_orders_;  // by the first call of a chain
   std::vector<Segment> prologue_;
   std::vector<Section> sections_;
   size_t scratch_bytes_ = 0;

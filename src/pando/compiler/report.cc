@@ -75,6 +75,10 @@ std::string short_name(const OpReport& op) {
   return LayerNames::is_backward(op.name) ? op.name.substr(0, slash) : op.name;
 }
 
+std::string kernel_text(const OpReport& op) {
+  return op.tiles == 1 ? op.kernel : concat(op.kernel, " in ", op.tiles, " tiles");
+}
+
 // Columns are as wide as their contents, so that a line with common names fits in 100 columns.
 struct OpColumns {
   size_t op = 2;
@@ -85,7 +89,7 @@ struct OpColumns {
     for (const OpReport& row : ops) {
       op = std::max(op, row.op.size());
       node = std::max(node, short_name(row).size());
-      kernel = std::max(kernel, row.kernel.size());
+      kernel = std::max(kernel, kernel_text(row).size());
     }
   }
 };
@@ -104,7 +108,7 @@ std::string op_text(const OpReport& op, const OpColumns& columns) {
   const std::string flops = or_dash(op.flops > 0, fmt::format("{:.2f}", mega(op.flops)));
   std::string text =
       fmt::format("  {:>3} {:<{}} {:<{}} {:<{}} {:>8} {:>9} {:>9}\n", op.call, op.op, columns.op,
-                  short_name(op), columns.node, op.kernel, columns.kernel, flops,
+                  short_name(op), columns.node, kernel_text(op), columns.kernel, flops,
                   size(op.bytes_read), size(op.bytes_written));
   if (!op.layouts.empty()) {
     text += fmt::format("      packed: {}\n", join(op.layouts, ", "));

@@ -42,6 +42,7 @@ Json op_json(const OpReport& op) {
                {"flops", op.flops},
                {"bytes_read", op.bytes_read},
                {"bytes_written", op.bytes_written}};
+  if (op.tiles > 1) json["tiles"] = op.tiles;
   if (!op.timed.empty()) json["timed"] = timed_json(op.timed);
   if (!op.given.empty()) json["given"] = op.given;
   return json;

@@ -201,7 +201,8 @@ std::vector<Stage> stages_of(const compiler::Program& program,
       for (const int index : segment.calls) {
         const compiler::Call& call = program.calls()[static_cast<size_t>(index)];
         const auto known = call_seconds.find(call.node->op() + " " + call.node->name());
-        const double seconds = known == call_seconds.end() ? 0 : known->second;
+        const double of_tile = known == call_seconds.end() ? 0 : known->second;
+        const double seconds = of_tile * static_cast<double>(call.tiles);
         const bool backward = section.backward || (!program.pipelined() && is_backward(call));
         (backward ? stage.seconds.backward : stage.seconds.forward) += seconds;
         done += seconds;

@@ -154,6 +154,15 @@ class RepeatNorms : public Pass {
   bool run(CompileState& state) const override;
 };
 
+class TileSamples : public Pass {
+ public:
+  std::string_view name() const override { return "tile-samples"; }
+  std::string_view purpose() const override {
+    return "in training, runs chains of ops on a few samples at a time, which stay in the cache";
+  }
+  bool run(CompileState& state) const override;
+};
+
 class PlanMemory : public Pass {
  public:
   std::string_view name() const override { return "plan-memory"; }

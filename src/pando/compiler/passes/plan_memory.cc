@@ -10,6 +10,7 @@
 
 #include "pando/base/error.h"
 #include "pando/compiler/passes/passes.h"
+#include "pando/compiler/passes/storage.h"
 #include "pando/ops/op.h"
 
 namespace pando::compiler {
@@ -21,21 +22,6 @@ constexpr int kForever = std::numeric_limits<int>::max();
 constexpr std::array kStageRegions = {Region::activations,      Region::sums,
                                       Region::held_activations, Region::held_sums,
                                       Region::gradients,        Region::moments};
-
-// Times count two per node: node i runs at 2 i, and reads after node i happen at 2 i + 1.
-struct Storage {
-  size_t bytes = 0;
-  bool sums = false;     // contribution to a sum: each slice has its own
-  bool moments = false;  // holds a statistic, which is accumulated
-  int first = 0;         // time of the write; -1 for a feed
-  int last = 0;          // time of the last read
-  int first_section = 0;
-  int last_section = 0;
-  int lowest_stage = 0;  // of all nodes that write or read it
-  Region region = Region::activations;
-  int completed = -1;  // for a gradient: number of the node that completes it
-  size_t offset = 0;
-};
 
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -59,7 +45,11 @@ class Planner {
   MemoryPlan run() {
     find_uses();
     make_storages();
-    for (Storage& storage : storages_) choose_region(storage);
+    const ChainTimes chains(state_);
+    for (Storage& storage : storages_) {
+      if (storage.region != Region::packed) storage.follow(chains, share_);
+      choose_region(storage);
+    }
     MemoryPlan plan;
     plan.unshared_bytes = unshared_bytes_;
     plan.stages.resize(static_cast<size_t>(stages_));
@@ -75,7 +65,7 @@ class Planner {
     plan.packed_bytes = place(Region::packed, 0);
     for (const auto& [value, index] : storage_of_) {
       const Storage& storage = storages_[index];
-      plan.places[value] = {storage.region, storage.lowest_stage, storage.offset};
+      plan.places[value] = {storage.region, storage.lowest_stage, storage.offset, storage.tiles};
     }
     return plan;
   }

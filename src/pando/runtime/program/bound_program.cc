@@ -69,7 +69,8 @@ BoundProgram::BoundProgram(const compiler::Program& program, VariableStore& vari
   }
   for (int lane = 0; lane < lanes(); ++lane) {
     std::vector<BoundCall>& calls = calls_.emplace_back();
-    for (const compiler::Call& call : program.calls()) {
+    for (int i = 0; i < program.runnables(); ++i) {
+      const compiler::Call& call = program.runnable(i);
       calls.push_back(bind(call, lane, call.section));
     }
   }
@@ -246,10 +247,10 @@ void BoundProgram::prepare(const SliceVisit& visit) {
 }
 
 void BoundProgram::name_calls(profile::Trace& trace) {
-  for (size_t i = 0; i < program_.calls().size(); ++i) {
-    const ir::Node& node = *program_.calls()[i].node;
+  for (int i = 0; i < program_.runnables(); ++i) {
+    const ir::Node& node = *program_.runnable(i).node;
     const int32_t name = trace.name_id(node.op() + " " + node.name());
-    for (std::vector<BoundCall>& calls : calls_) calls[i].name = name;
+    for (std::vector<BoundCall>& calls : calls_) calls[static_cast<size_t>(i)].name = name;
   }
 }
 

@@ -34,7 +34,7 @@ void BoundProgram::run_call(const BoundCall& call, const SliceVisit& visit) cons
 }
 
 std::string BoundProgram::node_text(int call) const {
-  const ir::Node& node = *program_.calls()[static_cast<size_t>(call)].node;
+  const ir::Node& node = *program_.runnable(call).node;
   constexpr std::string_view kBackward = "/grad";
   std::string_view layer = node.name();
   const bool backward = layer.ends_with(kBackward);
@@ -60,7 +60,7 @@ void BoundProgram::run_watched(int index, const SliceVisit& visit) const {
 void BoundProgram::run_segment(const compiler::Segment& segment, const SliceVisit& visit) {
   const std::vector<BoundCall>& calls = calls_[static_cast<size_t>(visit.lane)];
   int64_t begin = visit.track == nullptr ? 0 : visit.track->now();
-  for (const int index : segment.calls) {
+  for (const int index : segment.order) {
     const BoundCall& call = calls[static_cast<size_t>(index)];
     if (placement_.stop_at_fp_exceptions) {
       run_watched(index, visit);

@@ -29,12 +29,13 @@ class OpRows {
       : program_(*compilation.program), trace_(trace) {
     for (const OpReport& op : compilation.ops) {
       if (op.part == StepPart::prologue) continue;
-      const int section = program_.calls()[static_cast<size_t>(op.call)].section;
+      const compiler::Call& call = program_.calls()[static_cast<size_t>(op.call)];
+      const int section = call.section;
       const auto [place, is_new] =
           by_name_.try_emplace({op.op + " " + op.name, section}, static_cast<int>(rows_.size()));
       if (is_new) rows_.push_back({.time = {.call = op.call}});
       Row& row = rows_[static_cast<size_t>(place->second)];
-      ++row.calls;
+      row.calls += static_cast<int>(call.tiles);
       row.work.flops += op.flops;
       row.work.bytes += static_cast<double>(op.bytes_read + op.bytes_written);
     }
@@ -68,8 +69,8 @@ class OpRows {
  private:
   struct Row {
     OpTime time;
-    Spent work;  // of one run of all calls
-    int calls = 0;
+    Spent work;     // of one run of all calls
+    int calls = 0;  // each tile of a call counts
   };
   const compiler::Program& program_;
   const profile::Trace& trace_;

@@ -39,8 +39,8 @@ struct Spent {
 // Calls that a trace cannot tell apart, such as those of a layer that is applied twice, are one
 // row.
 struct OpTime {
-  int call = 0;  // the first of them: its place in CompilationReport::ops
-  int64_t times = 0;
+  int call = 0;       // the first of them: its place in CompilationReport::ops
+  int64_t times = 0;  // each tile of a call counts
   Spent spent;
 };
 
