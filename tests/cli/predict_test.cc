@@ -83,6 +83,17 @@ class LeavingRun : public testing::Test {
   app::TestFolder folder_;
 };
 
+TEST_F(LeavingRun, TestTimeFlipAnswersForBothViews) {
+  write_test_pictures();
+  train_mnist("run");
+  const auto probability = [&](std::vector<std::string> flags) {
+    std::vector<std::string> args = {path("run"), path("pictures/100.png"), "--top=1"};
+    args.insert(args.end(), flags.begin(), flags.end());
+    return answers(args)[0]["scores"][0]["value"].get<double>();
+  };
+  EXPECT_NE(probability({}), probability({"--test-time-flip"}));
+}
+
 TEST_F(LeavingRun, APictureGetsTheSameAnswerFromRunCheckpointAndFile) {
   const std::vector<int> labels = write_test_pictures();
   const std::vector<std::vector<std::string>> ways = {

@@ -28,6 +28,8 @@ TEST(FlipWhere, AgreesBitForBit) {
         bound.input(1).data()[n] = static_cast<std::byte>(n % 2 == 0 ? 1 + n : 0);
       }
       EXPECT_EQ(bound.expect_agreement({.tolerance = 0}), 1);
+      const BoundCase all({.op = "flip_where", .inputs = {{dtype, shape}}});
+      EXPECT_EQ(all.expect_agreement({.tolerance = 0}), 1);
     }
   }
 }
@@ -42,6 +44,17 @@ TEST(FlipWhere, MirrorsTheChosenSamples) {
     const auto outputs = bound.run(bound.offer(kernel), bound.step({}));
     EXPECT_EQ(std::string(reinterpret_cast<const char*>(outputs[0].data()), 18),
               "cbafedghijklonmrqp")
+        << kernel;
+  }
+}
+
+TEST(FlipWhere, MirrorsAllSamplesWithoutFlags) {
+  BoundCase bound({.op = "flip_where", .inputs = {{DType::u8, {2, 2, 3, 1}}}});
+  const char pixels[] = "abcdefghijkl";
+  std::memcpy(bound.input(0).data(), pixels, 12);
+  for (const char* kernel : {"fast", "reference"}) {
+    const auto outputs = bound.run(bound.offer(kernel), bound.step({}));
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(outputs[0].data()), 12), "cbafedihglkj")
         << kernel;
   }
 }

@@ -195,6 +195,14 @@ TEST(Network, AuxiliaryInputsAreFedWhereTheyAreUsed) {
   EXPECT_EQ(network.build({.training = true, .frozen = {"flip_where"}}).inputs.size(), 1u);
 }
 
+TEST(Network, MirrorsInTrainingAndInference) {
+  const Network network = Sequential({2, 3, 1}, {Mirror()});
+  for (const bool training : {true, false}) {
+    EXPECT_SAYS(ir::to_text(network.build({.training = training}).graph, {.types = false}),
+                "flip_where(x) @mirror");
+  }
+}
+
 TEST(Network, ChecksAuxiliaryInputs) {
   const SymbolicTensor x = Input({2, 3, 1});
   const auto with = [&](const SymbolicTensor& aux) {

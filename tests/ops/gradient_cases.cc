@@ -297,6 +297,7 @@ void add_pixel_cases(Cases& cases) {
       {.name = "flip_where",
        .graph = one_node("x: f32[3,2,3,2] variable, f: u8[3] feed", "y = flip_where(x, f)"),
        .values = {{"f", flags}}});
+  cases.push_back({"flip_where_all", one_node("x: f32[2,2,3,2] variable", "y = flip_where(x)")});
   const std::string map = "scale=[2,-0.5,1], shift=[0,1,0.25]";
   cases.push_back({"normalise_pixels",
                    one_node("x: f32[2,2,1,3] variable", "y = normalise_pixels(x) {" + map + "}")});

@@ -306,6 +306,7 @@ TEST(ShapeRules, Pixels) {
   expect_all({
       {"x: u8[2,4,5,3], f: u8[2]", "y = flip_where(x, f)", "u8[2,4,5,3]"},
       {"x: f32[2,4,5,3], f: u8[2]", "y = flip_where(x, f)", "f32[2,4,5,3]"},
+      {"x: f32[2,4,5,3]", "y = flip_where(x)", "f32[2,4,5,3]"},
       {"x: i32[2,4,5,3], f: u8[2]", "y = flip_where(x, f)",
        "flip_where 'flip_where'|input 0|expected u8 or f32|got i32[2,4,5,3]"},
       {"x: u8[2,4,5], f: u8[2]", "y = flip_where(x, f)",

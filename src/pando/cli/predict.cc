@@ -48,6 +48,7 @@ struct PredictFlags {
   bool csv = false;
   bool json = false;
   int64_t batch_size = 32;
+  bool test_time_flip = false;
   std::string output;
   std::string labels;
   std::string image_size;
@@ -117,6 +118,8 @@ void add_predict_flags(OptionTable& table, PredictFlags& flags) {
       .with_hint("N")
       .at_least(1)
       .at_most(4096);
+  table.add("test-time-flip", flags.test_time_flip,
+            "answer with the mean of what the network says about a picture and its mirror image");
   add_checkpoint_choice(table, flags.which);
   add_preparation_flags(table, flags);
   table.begin_group("Help");
@@ -216,6 +219,14 @@ void check_effects(const OptionTable& table, app::AnswerKind kind, bool own_size
   }
 }
 
+void set_views(Model& model, const PredictFlags& flags) {
+  try {
+    model.set_test_time_flip(flags.test_time_flip);
+  } catch (const InvalidArgument& error) {
+    throw UsageError("--test-time-flip: ", error.what());
+  }
+}
+
 // Prints the answers, and what could not be answered to standard error.
 int answer_pictures(Model& model, const PredictFlags& flags, app::PredictionOptions& options,
                     std::ostream& out) {
@@ -273,6 +284,7 @@ int command_predict(std::span<const std::string> args, std::ostream& out) {
   const app::AnswerKind kind = flags.task.value_or(app::answer_kind_of(trained.model));
   check_effects(table, kind, options.own_sizes);
   options.kind = kind;
+  set_views(trained.model, flags);
   return answer_pictures(trained.model, flags, options, out);
 }
 

@@ -407,6 +407,9 @@ Layer EightBitDecompression(NameOption options = {});
 // right if its byte is not zero; in inference, leaves the images unchanged.
 Layer FlipWhere(NameOption options = {});
 
+// Mirrors every image left to right, in inference too.
+Layer Mirror(NameOption options = {});
+
 // Scales each image to mean 0 and standard deviation 1 over all pixels and channels; an image of
 // one colour becomes zeros. Takes bytes or numbers. Adds channels of zeros up to `channels`.
 struct StandardiseImageOptions {

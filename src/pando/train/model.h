@@ -239,6 +239,11 @@ class Model {
   void set_open_sizes(OpenSizes sizes);
   const OpenSizes& open_sizes() const;
 
+  // evaluate(), predict() and predictors then answer with the mean of the outputs for a picture and
+  // its mirror image; training and files do not change. No effect while start_from() is in effect.
+  // Throws InvalidArgument unless the network suits (test_time_flip.h).
+  void set_test_time_flip(bool flips);
+
   // Frozen layers keep their weights; batch normalisation then uses its moving statistics. Takes
   // effect at once. Throws for an unknown name.
   void set_trainable(const std::string& layer, bool trainable);

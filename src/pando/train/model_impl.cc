@@ -345,8 +345,11 @@ train::SliceDivision Model::Impl::division_of(int64_t batch, const ExecutionOpti
 
 train::GraphRequest Model::Impl::graph_request(RunMode mode, int64_t slice_batch,
                                                const std::vector<Field>& fields) {
-  train::GraphRequest request{
-      .mode = mode, .batch = slice_batch, .fields = fields, .frozen = frozen};
+  train::GraphRequest request{.mode = mode,
+                              .batch = slice_batch,
+                              .fields = fields,
+                              .frozen = frozen,
+                              .test_time_flip = flips()};
   if (compile_options) {
     request.loss = &compile_options->loss;
     request.loss_weights = &compile_options->loss_weights;

@@ -123,6 +123,8 @@ struct Model::Impl {
 
   // What programs run: the network, or the part of it behind the layer of start_from().
   const Network& running() const { return rest ? *rest : network; }
+  // Whether evaluation and prediction also see mirror images of samples.
+  bool flips() const { return test_time_flip && !rest; }
   // The same for these data: predictions may be of samples of another size.
   const Network& running(RunMode mode, const std::vector<Field>& fields);
   // Drops what is kept for samples of other sizes than these; returns whether there was any.
@@ -138,6 +140,7 @@ struct Model::Impl {
   GradientAccumulationOptions accumulation;
   ReplicationOptions replication;
   std::set<std::string> frozen;
+  bool test_time_flip = false;
   train::OtherSizes other_sizes;
   runtime::VariableStore variables;
   std::optional<CompileOptions> compile_options;

@@ -181,7 +181,8 @@ void Predictor::Impl::take_memory(std::string_view what, size_t arena, int arena
 
 // Also binds the programs. Allocates the memory of one kind before the next kind is compiled.
 void Predictor::Impl::add_programs(Model::Impl& model, const PredictorOptions& options) {
-  train::PredictorPlan plan{.network = model.running().without_stages(), .fields = {}};
+  train::PredictorPlan plan{
+      .network = model.running().without_stages(), .fields = {}, .test_time_flip = model.flips()};
   for (const PredictorTensor& input : inputs) {
     plan.fields.push_back({input.name, input.dtype, input.shape});
   }

@@ -26,8 +26,10 @@ ChosenKernels chosen_kernels(const compiler::Program& program) {
 // Nothing if the network takes one sample only, as imported ones may that reshape to fixed extents.
 std::optional<ir::Graph> graph_for(const PredictorPlan& plan, int64_t size) {
   try {
-    ir::Graph graph =
-        build_graph(plan.network, {.mode = RunMode::predict, .batch = size, .fields = plan.fields});
+    ir::Graph graph = build_graph(plan.network, {.mode = RunMode::predict,
+                                                 .batch = size,
+                                                 .fields = plan.fields,
+                                                 .test_time_flip = plan.test_time_flip});
     check_sizes(graph, size);
     return graph;
   } catch (const InvalidArgument&) {

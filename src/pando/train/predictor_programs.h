@@ -17,6 +17,7 @@ struct PredictorPlan {
   Network network;
   std::vector<Field> fields;           // one per input of features
   compiler::ProgramOptions compiling;  // all but the division
+  bool test_time_flip = false;         // test_time_flip.h
 };
 
 // 1, 2, 4, ... up to `most`.

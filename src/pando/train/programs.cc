@@ -13,6 +13,7 @@
 #include "pando/grad/gradients.h"
 #include "pando/ops/builder.h"
 #include "pando/train/run_memory.h"
+#include "pando/train/test_time_flip.h"
 
 namespace pando::train {
 
@@ -152,9 +153,11 @@ class OutputBuilder {
 
 ir::Graph build_graph(const Network& network, const GraphRequest& request) {
   check_inputs(network, request.fields);
-  NetworkGraph built = network.build({.batch = request.batch,
-                                      .training = request.mode == RunMode::train,
-                                      .frozen = request.frozen});
+  const bool flips = request.test_time_flip && request.mode != RunMode::train;
+  NetworkGraph built = (flips ? with_test_time_flip(network) : network)
+                           .build({.batch = request.batch,
+                                   .training = request.mode == RunMode::train,
+                                   .frozen = request.frozen});
   if (request.mode == RunMode::train) check_auxiliary_fields(network, built, request.fields);
   ir::Graph graph = std::move(built.graph);
   if (request.mode == RunMode::predict) {

@@ -33,6 +33,7 @@ struct GraphRequest {
   const Metrics* metrics = nullptr;           // null: none
   const Metrics* weighted_metrics = nullptr;  // null: none
   std::set<std::string> frozen;
+  bool test_time_flip = false;  // in evaluation and prediction: test_time_flip.h
 };
 
 // A metric output of a graph.

@@ -13,6 +13,8 @@ TEST(ValidationFlags, Defaults) {
   const ValidationFlags& phases = options.phases;
   EXPECT_TRUE(phases.training && phases.validates_during());
   EXPECT_FALSE(phases.sweep || phases.mlperf_logging || phases.has_target());
+  EXPECT_FALSE(phases.test_time_flip);
+  EXPECT_TRUE(parse({"--test-time-flip"}).phases.test_time_flip);
   EXPECT_EQ(phases.target_accuracy, 0.759);
   EXPECT_EQ(phases.micro_batch_size(64), 64);
   EXPECT_EQ(phases.replicas(options.devices), 1);

@@ -444,5 +444,33 @@ TEST_F(Validation, ASignalStopsTheWarmUp) {
   EXPECT_EQ(log("run").find("run_start"), std::string::npos);
 }
 
+TEST_F(Validation, OfMirrorImagesToo) {
+  TrainOptions given = options("plain");
+  EXPECT_EQ(run_training(given), kDone);
+  const double plain = validated("plain").back()["val_loss"].get<double>();
+  given = options("flipped");
+  given.phases.test_time_flip = true;
+  EXPECT_EQ(run_training(given), kDone);
+  const double flipped = validated("flipped").back()["val_loss"].get<double>();
+  EXPECT_NE(plain, flipped);
+  EXPECT_EQ(rows("plain")[0]["loss"], rows("flipped")[0]["loss"]);
+  // The weights are the same, so each run can be validated as the other was.
+  TrainOptions again = validation_of("plain", "again");
+  again.phases.test_time_flip = true;
+  EXPECT_EQ(run_training(again), kDone);
+  EXPECT_EQ(validated("again").back()["val_loss"].get<double>(), flipped);
+}
+
+TEST_F(Validation, RefusesMirrorImagesOfWhatIsNoPicture) {
+  TrainOptions given = options("run");
+  given.model = "cosmoflow";
+  given.data.dataset = "cosmoflow";
+  given.data.dataset_path.clear();
+  given.data.synthetic_data = SyntheticData::host;
+  given.data.image_size = 32;
+  given.phases.test_time_flip = true;
+  EXPECT_SAYS(error_of([&] { run_training(given); }), "--test-time-flip", "one picture");
+}
+
 }  // namespace
 }  // namespace pando::app

@@ -73,6 +73,8 @@ void add_validation_flags(OptionTable& table, ValidationFlags& flags) {
       .with_hint("N")
       .at_least(1)
       .at_most(runtime::kMostDevices);
+  table.add("test-time-flip", flags.test_time_flip,
+            "validate with the mean of what the model says about a picture and its mirror image");
   table
       .add("checkpoint-input-dir", flags.checkpoint_input_dir,
            "validate the checkpoints epoch_<number>.h5 in this folder instead of those that "

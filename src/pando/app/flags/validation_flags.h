@@ -22,6 +22,7 @@ struct ValidationFlags {
   std::optional<bool> during_training;  // the older flag; settle_validation resets it
   std::optional<int64_t> validation_micro_batch_size;  // default: the same as in training
   std::optional<int> validation_num_replicas;          // default: as many as the devices hold
+  bool test_time_flip = false;
   bool sweep = false;
   double target_accuracy = kTargetAccuracy;  // a fraction
   bool mlperf_logging = false;

@@ -42,6 +42,7 @@ std::string obstacle(const TrainingSetup& setup, const std::string& layer) {
   }
   if (setup.instances.count() > 1) return "the run has several instances";
   if (setup.stages() > 1) return "the run has a pipeline";
+  if (options.phases.test_time_flip) return "--test-time-flip shows the network mirror images";
   if (options.records()) return "--trace and --profile record the whole network";
   if (options.data.synthetic_data != SyntheticData::none) return "the data are synthetic";
   if (options.precision.half() && options.stochastic_rounding == StochasticRounding::on) {

@@ -168,6 +168,7 @@ TrainingSetup::TrainingSetup(const TrainOptions& options_in, std::ostream& out_i
   collect_warnings();
   compile();
   spread();
+  set_test_time_flip();
   set_frozen(options.phases.training);
 }
 
@@ -194,6 +195,14 @@ void TrainingSetup::prepare_tuning() {
 
 void TrainingSetup::set_frozen(bool is_frozen) {
   for (const std::string& layer : frozen) model.set_trainable(layer, !is_frozen);
+}
+
+void TrainingSetup::set_test_time_flip() {
+  try {
+    model.set_test_time_flip(options.phases.test_time_flip);
+  } catch (const InvalidArgument& error) {
+    throw UsageError("--test-time-flip: ", error.what());
+  }
 }
 
 void TrainingSetup::drop_features() {

@@ -111,6 +111,7 @@ struct TrainingSetup {
   void compile();
   void prepare_tuning();
   void spread();
+  void set_test_time_flip();
   void recommend_splits();
   std::vector<std::string> measure_splits();
 };

@@ -58,15 +58,16 @@ KernelOffer fast_flip_where(const ir::Node& node) {
   const fast::PixelRows rows(type.shape);
   const size_t pixel_bytes = static_cast<size_t>(rows.channels) * size_of(type.dtype);
   const size_t row_bytes = static_cast<size_t>(rows.row_pixels) * pixel_bytes;
+  const bool mirrors_all = node.inputs().size() == 1;
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
     const Range mine = fast::share(step.part, rows.batch * rows.rows_per_sample);
     for (int64_t row = mine.begin; row < mine.end; ++row) {
       const std::byte* from = args.inputs[0] + static_cast<size_t>(row) * row_bytes;
       std::byte* to = args.outputs[0] + static_cast<size_t>(row) * row_bytes;
-      if (args.in_as<uint8_t>(1)[row / rows.rows_per_sample] == 0) {
-        std::memcpy(to, from, row_bytes);
-      } else {
+      if (mirrors_all || args.in_as<uint8_t>(1)[row / rows.rows_per_sample] != 0) {
         mirror_row(from, to, rows.row_pixels, pixel_bytes);
+      } else {
+        std::memcpy(to, from, row_bytes);
       }
     }
   };

@@ -14,13 +14,13 @@ double pixel(const KernelArgs& args, DType dtype, int64_t i) {
 }
 
 template <typename T>
-void flip(const KernelArgs& args, const Shape& shape) {
+void flip(const KernelArgs& args, const Shape& shape, bool all) {
   const int64_t width = shape[2];
   const int64_t channels = shape[3];
   for (int64_t i = 0; i < shape.elements(); ++i) {
     const int64_t n = i / shape.elements_from(1);
     const int64_t x = i / channels % width;
-    const int64_t from = args.in_as<uint8_t>(1)[n] != 0 ? width - 1 - x : x;
+    const int64_t from = all || args.in_as<uint8_t>(1)[n] != 0 ? width - 1 - x : x;
     args.out_as<T>(0)[i] = args.in_as<T>(0)[i + (from - x) * channels];
   }
 }
@@ -46,9 +46,10 @@ Moments sample_moments(const KernelArgs& args, DType dtype, int64_t first, int64
 
 KernelOffer reference_flip_where(const ir::Node& node) {
   const ir::TensorType type = node.output()->type();
+  const bool all = node.inputs().size() == 1;
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
-    if (type.dtype == DType::u8) return flip<uint8_t>(args, type.shape);
-    flip<float>(args, type.shape);
+    if (type.dtype == DType::u8) return flip<uint8_t>(args, type.shape, all);
+    flip<float>(args, type.shape, all);
   });
 }
 

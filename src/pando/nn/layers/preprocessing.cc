@@ -43,6 +43,16 @@ class FlipWhereLayer : public LayerDefinition {
   }
 };
 
+class MirrorLayer : public LayerDefinition {
+ public:
+  explicit MirrorLayer(NameOption) {}
+  std::string class_name() const override { return "Mirror"; }
+  std::string stem() const override { return "mirror"; }
+  ir::Value* build(GraphBuilder& builder, const std::vector<ir::Value*>& inputs) const override {
+    return builder.append("flip_where", inputs)->output();
+  }
+};
+
 class StandardiseImageLayer : public LayerDefinition {
  public:
   explicit StandardiseImageLayer(StandardiseImageOptions options) : options_(std::move(options)) {}
@@ -91,6 +101,7 @@ Layer EightBitDecompression(NameOption options) {
 Layer FlipWhere(NameOption options) {
   return nn::make_layer<nn::FlipWhereLayer>(std::move(options));
 }
+Layer Mirror(NameOption options) { return nn::make_layer<nn::MirrorLayer>(std::move(options)); }
 Layer StandardiseImage(StandardiseImageOptions options) {
   return nn::make_layer<nn::StandardiseImageLayer>(std::move(options));
 }
