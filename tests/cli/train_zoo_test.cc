@@ -21,7 +21,9 @@ struct SmallRun {
 };
 
 std::vector<SmallRun> small_runs() {
-  return {{"mobilenet_v2", 40, "block8_expand_conv"}, {"cosmoflow", 32, "conv3d_3"}};
+  return {{"mobilenet_v2", 40, "block8_expand_conv"},
+          {"cosmoflow", 32, "conv3d_3"},
+          {"fast_resnet7", 0, "conv3_conv"}};
 }
 
 // The rest; the ordinary tests leave out what is instantiated as Long.

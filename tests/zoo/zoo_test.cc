@@ -20,7 +20,7 @@ TEST(Zoo, ParameterCounts) {
       {"mobilenet_v2", 3504872},    {"resnet101", 44549160},     {"vgg16", 138357544},
       {"densenet121", 7978856},     {"cifar_wrn_16_4", 2748890}, {"unet", 31037698},
       {"efficientnet_b0", 5288548}, {"convnext_tiny", 28589128}, {"unet_small", 482754},
-      {"unet3d", 5601154}};
+      {"unet3d", 5601154},          {"fast_resnet7", 288202}};
   ASSERT_EQ(trainable.size(), model_zoo().size());
   for (const ZooEntry& entry : model_zoo()) {
     EXPECT_EQ(by_name(entry.name).trainable_parameters(), trainable.at(entry.name)) << entry.name;
@@ -44,6 +44,7 @@ TEST(Zoo, Flops) {
   EXPECT_NEAR(forward_flops(by_name("mnist_cnn")) / 1e6, 4.88, 0.01);
   EXPECT_NEAR(forward_flops(by_name("cifar10_cnn")) / 1e6, 41.48, 0.01);
   EXPECT_NEAR(forward_flops(by_name("cifar_resnet8")) / 1e6, 24.48, 0.01);
+  EXPECT_NEAR(forward_flops(by_name("fast_resnet7")) / 1e6, 13.46, 0.05);
   EXPECT_NEAR(forward_flops(by_name("cosmoflow")) / 1e6, 772.3, 0.5);
 }
 

@@ -90,6 +90,18 @@ ZooEntry wide_resnet_entry() {
   return entry;
 }
 
+ZooEntry fast_resnet_entry() {
+  return {.name = "fast_resnet7",
+          .description = "residual network of 7 layers that trains fast",
+          .dataset = "fashion_mnist",
+          .input_shape = {28, 28, 1},
+          .loss = kClasses,
+          .normalises = true,
+          .make = [](const Shape& input_shape, int64_t classes, const ZooOptions& options) {
+            return fast_resnet7(input_shape, classes, {.norm = options.norm});
+          }};
+}
+
 ZooEntry unet_entry(const char* name, const char* description, decltype(ZooEntry::make) make) {
   ZooEntry entry = imagenet_entry(name, description, make);
   entry.dataset = "image_folder";
@@ -193,6 +205,7 @@ const std::vector<ZooEntry>& model_zoo() {
       imagenet_entry("densenet121", "121 layers that reuse the results of earlier ones",
                      normed<densenet121>),
       wide_resnet_entry(),
+      fast_resnet_entry(),
       unet_entry("unet", "U-Net of 4 levels: a class for every pixel", make_unet_of<4, 64>),
       unet_entry("unet_small", "U-Net of 3 levels with a quarter of the filters",
                  make_unet_of<3, 16>),

@@ -68,6 +68,13 @@ struct WideResnetOptions {
 Network cifar_wide_resnet(const Shape& input_shape, int64_t classes,
                           const WideResnetOptions& options);
 
+struct FastResnetOptions {
+  int64_t filters = 32;  // of the first two layers; doubled after the next pooling layers
+  NormOptions norm;
+};
+// For pictures of at least 8x8 pixels.
+Network fast_resnet7(const Shape& input_shape, int64_t classes, const FastResnetOptions& options);
+
 Network vgg16(const Shape& input_shape, int64_t classes);
 Network mobilenet_v2(const Shape& input_shape, int64_t classes, const NormOptions& norm = {});
 Network efficientnet_b0(const Shape& input_shape, int64_t classes, const NormOptions& norm = {});

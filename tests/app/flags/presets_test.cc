@@ -61,6 +61,8 @@ const std::map<std::string, Wanted>& all_wanted() {
        {"convnext_tiny", "imagenet", 16, 16, 1, 256, 1, 1, 300, "cosine"}},
       {"cifar10_wrn_16_4", {"cifar_wrn_16_4", "cifar10", 128, 1, 1, 128, 1, 1, 200, "stepped"}},
       {"folder_unet", {"unet", "image_folder", 4, 4, 1, 16, 1, 1, 60, "cosine"}},
+      {"fashion_speedrun",
+       {"fast_resnet7", "fashion_mnist", 128, 1, 1, 128, 1, 1, 7, "polynomial"}},
       {"cosmoflow_sgd", {"cosmoflow", "cosmoflow", 4, 16, 1, 64, 1, 1, 128, "stepped"}},
   };
   return wanted;
@@ -120,7 +122,8 @@ TEST(Presets, RatesOfTheGlobalBatch) {
                                                {"imagenet_efficientnet_b0", 0.016},
                                                {"imagenet_convnext_tiny", 0.00025},
                                                {"folder_unet", 0.001},
-                                               {"fashion_resnet20", 0.05}};
+                                               {"fashion_resnet20", 0.05},
+                                               {"fashion_speedrun", 0.2}};
   for (const auto& [name, rate] : rates) {
     const TrainOptions options = load(name);
     const int64_t batch = options.devices.batch(options.micro_batch_size).global_batch_size;
@@ -160,6 +163,16 @@ TEST(Presets, PipelinesOfStages) {
   const TrainOptions small = load("resnet56_16ipus_8k_bn_pipeline");
   EXPECT_TRUE(small.devices.pipeline_validation_model);
   EXPECT_EQ(small.counterparts.available_memory_proportion, std::vector<double>{13.5});
+}
+
+TEST(Presets, Speedrun) {
+  const TrainOptions options = load("fashion_speedrun");
+  EXPECT_TRUE(options.phases.test_time_flip);
+  EXPECT_FALSE(options.phases.validates_during());  // no pause before the last weight update
+  EXPECT_EQ(options.weight_updates_per_epoch, 450);
+  EXPECT_EQ(value_of(options, "ckpts-per-epoch"), "1/7");
+  EXPECT_EQ(value_of(options, "label-smoothing"), "0.1");
+  EXPECT_EQ(value_of(options, "random-flip"), "horizontal");
 }
 
 TEST(Presets, TheCommandLineWins) {
