@@ -208,6 +208,62 @@ TEST(ModelServer, ComputesShortRequestsOfOneClientWhereTheyArrive) {
   EXPECT_NE(promise.get_future().get(), std::this_thread::get_id());
 }
 
+TEST(ModelServer, CallersThatHelpComputeWhatTheyHaveBroughtAsOneBatch) {
+  Served served(1);
+  served.config.workers = 1;  // no core is free for another thread
+  const auto server = served.start();
+  const auto model = model_of(*server);
+  EXPECT_FALSE(server->help());
+  std::vector<int64_t> batches;
+  int told = 0;
+  const auto after = std::make_shared<const std::function<void()>>([&] { ++told; });
+  for (int i = 0; i < 3; ++i) {
+    InferRequest request = scaling_request(model, 2);
+    request.caller_helps = true;
+    request.after_answers = after;
+    server->submit(std::move(request), [&](const Result<InferResponse>& response) {
+      EXPECT_TRUE(is_scaled(response, 2, 1));
+      batches.push_back(response ? response->batch : 0);
+    });
+  }
+  EXPECT_TRUE(batches.empty());
+  while (server->help()) {
+  }
+  EXPECT_EQ(batches, (std::vector<int64_t>{6, 6, 6}));
+  EXPECT_EQ(told, 1);
+}
+
+TEST(ModelServer, WorkersTakeWhatIsTooMuchForHelp) {
+  const Served served(1);
+  const auto server = served.start();
+  const auto model = model_of(*server);
+  constexpr int kRequests = 500;
+  std::latch answered(kRequests);
+  for (int i = 0; i < kRequests; ++i) {
+    InferRequest request = scaling_request(model, 1);
+    request.caller_helps = true;
+    server->submit(std::move(request), [&](const Result<InferResponse>& response) {
+      EXPECT_TRUE(is_scaled(response, 1, 1));
+      answered.count_down();
+    });
+  }
+  server->help();  // once
+  answered.wait();
+}
+
+TEST(ModelServer, RequestsWithoutHelpReachTheWorkers) {
+  Served served(1);
+  served.config.batching =
+      BatchingParameters{.max_batch_size = 4, .batch_timeout_micros = 1000, .num_batch_threads = 1};
+  const auto server = served.start();
+  InferRequest request = scaling_request(model_of(*server), 1);
+  request.caller_helps = true;  // but batches are asked for, so the workers form them
+  std::atomic<int> told = 0;
+  request.after_answers = std::make_shared<const std::function<void()>>([&] { ++told; });
+  EXPECT_TRUE(is_scaled(server->infer(std::move(request)), 1, 1));
+  while (told == 0) std::this_thread::yield();
+}
+
 TEST(ModelServer, NeverComputesForTheCallerWhereBatchesAreAskedFor) {
   Served served(1);
   served.config.batching =

@@ -58,6 +58,7 @@ void Batcher::stop() {
   }
   work_.notify_all();
   for (const std::shared_ptr<Job>& job : waiting) answer(job, Result<InferResponse>(job->failure));
+  tell_answered({.late = std::move(waiting)});
 }
 
 int64_t Batcher::in_flight() const { return in_flight_; }
@@ -98,8 +99,10 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
   job->request = std::move(request);
   job->callback = std::move(callback);
   job->samples = samples;
+  const bool request_helps = job->request.caller_helps;
   Status refusal;
   std::optional<Batch> own;
+  bool is_left = false;  // to help()
   {
     const std::lock_guard lock(mutex_);
     refusal = stopping_ ? failure(Code::unavailable, "the server is shutting down")
@@ -113,7 +116,8 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
       queue.metrics->waiting(queue.samples);
       ++in_flight_;
       alone_ = unanswered_++ == 0 ? alone_ + 1 : 0;
-      if (is_for_caller(queue, samples)) own = take(model, Clock::now());
+      if (is_for_caller(queue, samples)) own = take(model, Clock::now(), 1, 1);
+      is_left = request_helps && is_short(queue);
     }
   }
   if (!refusal.ok()) {
@@ -121,6 +125,8 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
     job->callback(std::move(refusal));
   } else if (own) {
     compute_here(*own);
+  } else if (is_left) {
+    return;
   } else if (samples > 1) {
     work_.notify_all();
   } else {
@@ -163,13 +169,11 @@ std::shared_ptr<const LoadedModel> Batcher::pick(Clock::time_point now,
   return best;
 }
 
-Batcher::Batch Batcher::take(std::shared_ptr<const LoadedModel> model, Clock::time_point now) {
+Batcher::Batch Batcher::take(std::shared_ptr<const LoadedModel> model, Clock::time_point now,
+                             int takers, int64_t most) {
   ModelQueue& queue = model->queue();
   Batch batch{.model = std::move(model)};
-  // A queue that waits for full batches does not divide them.
-  const int idle = queue.limits.waits() ? 1 : idle_;
-  int64_t share =
-      std::min(queue.samples, share_to_take(queue.samples, idle, queue.limits.max_batch));
+  int64_t share = std::min(queue.samples, share_to_take(queue.samples, takers, most));
   while (share > 0 && !queue.jobs.empty()) {
     const std::shared_ptr<Job> job = queue.jobs.front();
     const double seconds = queue.seconds_per_sample * static_cast<double>(batch.samples + share);
@@ -215,7 +219,11 @@ void Batcher::work(int index) {
       begin = Clock::time_point::max();
       continue;
     }
-    Batch batch = take(std::move(model), now);
+    // A queue that waits for full batches does not divide them.
+    const QueueLimits& limits = model->queue().limits;
+    const int takers = limits.waits() ? 1 : idle_;
+    const int64_t most = limits.max_batch;
+    Batch batch = take(std::move(model), now, takers, most);
     --idle_;
     lock.unlock();
     run(batch, scratch);

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "pando/profile/trace.h"
@@ -47,6 +48,8 @@ class Batcher {
   // samples.
   void submit(std::shared_ptr<const LoadedModel> model, InferRequest request, int64_t samples,
               InferCallback callback);
+  // As ModelServer::help().
+  bool help();
   // Refuses from now on and answers what waits with `unavailable`; what is computed is answered.
   void stop();
   int64_t in_flight() const;  // requests that are accepted and not answered yet
@@ -81,13 +84,20 @@ class Batcher {
   void record(const Scratch& scratch, const Batch& batch, const char* what, Clock::time_point begin,
               Clock::time_point end) const;
   std::shared_ptr<const LoadedModel> pick(Clock::time_point now, Clock::time_point& next) const;
-  Batch take(std::shared_ptr<const LoadedModel> model, Clock::time_point now);
+  // At most `most` samples, and no more than its share if there are other takers.
+  Batch take(std::shared_ptr<const LoadedModel> model, Clock::time_point now, int takers,
+             int64_t most);
+  bool is_short(const ModelQueue& queue) const;
+  std::shared_ptr<const LoadedModel> pick_short() const;
+  int free_workers(Clock::time_point now);
+  void wake_for_others();
   bool is_for_caller(const ModelQueue& queue, int64_t samples) const;
   void compute_here(Batch& batch);
   void run(Batch& batch, Scratch& scratch);
   static bool prepare(const LoadedModel& model, Piece& piece, size_t place, Scratch& scratch);
   void finish(const Piece& piece, int64_t batch);
   void answer(const std::shared_ptr<Job>& job, Result<InferResponse> result);
+  static void tell_answered(const Batch& batch);
   void end_batch(const Batch& batch, double seconds);
   QueueState state_of(const ModelQueue& queue) const;
   void forget_empty_queues();
@@ -103,6 +113,8 @@ class Batcher {
   // clients may be faster than the worker.
   std::atomic<int64_t> unanswered_{0};
   bool stopping_ = false;
+  // Threads that call help(), and when they did last.
+  std::vector<std::pair<std::thread::id, Clock::time_point>> helpers_;
   profile::Trace* trace_ = nullptr;
   std::vector<std::jthread> threads_;
 };

@@ -88,6 +88,7 @@ void Batcher::run(Batch& batch, Scratch& scratch) {
     }
     finish(piece, samples);
   }
+  tell_answered(batch);
   record(scratch, batch, "input", begin, prepared);
   record(scratch, batch, "compute", prepared, computed);
   record(scratch, batch, "answer", computed, Clock::now());
@@ -133,6 +134,18 @@ void Batcher::finish(const Piece& piece, int64_t batch) {
   }
   response.times.output = seconds_between(begin, Clock::now());
   answer(job, std::move(response));
+}
+
+void Batcher::tell_answered(const Batch& batch) {
+  std::vector<const std::function<void()>*> told;
+  const auto tell = [&](const Job& job) {
+    const std::function<void()>* const function = job.request.after_answers.get();
+    if (function == nullptr || std::ranges::find(told, function) != told.end()) return;
+    told.push_back(function);
+    (*function)();
+  };
+  for (const std::shared_ptr<Job>& job : batch.late) tell(*job);
+  for (const Piece& piece : batch.pieces) tell(*piece.job);
 }
 
 void Batcher::answer(const std::shared_ptr<Job>& job, Result<InferResponse> result) {

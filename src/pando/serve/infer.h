@@ -45,6 +45,13 @@ struct InferRequest {
   // Becomes true when the client has disconnected; the request is then not computed. Null: unknown.
   std::shared_ptr<const std::atomic<bool>> cancelled;
   std::shared_ptr<const void> owner;  // of the memory of `inputs`; kept until it is answered
+  // A worker calls it after the callback, once for all requests with the same function that it has
+  // answered together, so that protocols wake their threads once. It is not called if the callback
+  // has run before submit() returned. Null: nobody needs to know.
+  std::shared_ptr<const std::function<void()>> after_answers;
+  // The thread that submits it calls ModelServer::help() soon, so no worker needs to be woken for a
+  // short request.
+  bool caller_helps = false;
 };
 
 struct OutputTensor {

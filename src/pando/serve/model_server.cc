@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/serve/model_server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 
@@ -104,6 +105,15 @@ void ModelServer::submit(InferRequest request, InferCallback callback) {
   }
   impl_->batcher.submit(std::move(model), std::move(request), *samples, std::move(callback));
 }
+
+int ModelServer::reading_threads() const {
+  constexpr int kMostThatHelp = 8;
+  return std::min(impl_->batcher.workers(), kMostThatHelp);
+}
+
+bool ModelServer::may_help(int threads) const { return threads >= impl_->batcher.workers(); }
+
+bool ModelServer::help() { return impl_->batcher.help(); }
 
 Result<InferResponse> ModelServer::infer(InferRequest request) {
   std::promise<Result<InferResponse>> promise;

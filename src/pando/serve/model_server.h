@@ -34,7 +34,16 @@ class ModelServer {
   Result<std::shared_ptr<const Servable>> find(const ModelSpec& spec) const;
   // Checks the request and hands it to the workers. Throws nothing: errors are answers.
   void submit(InferRequest request, InferCallback callback);
-  // The same for callers that wait.
+  // How many threads a protocol should read requests with: one for each worker, so that they can
+  // help(); where there are many workers, fewer, which only read.
+  int reading_threads() const;
+  // Whether so many threads may help: as many as there are workers. Fewer could not use all cores.
+  bool may_help(int threads) const;
+  // Computes some of the short requests that wait, where the caller is. For threads that read
+  // requests: they call it when they have submitted all that have arrived. True: more are waiting,
+  // and the caller should come back after it has looked at its clients.
+  bool help();
+  // The same as submit() for callers that wait.
   Result<InferResponse> infer(InferRequest request);
 
   std::vector<ModelStatus> models() const;
