@@ -99,6 +99,12 @@ class RawClient {
     send(bytes);
     return receive();
   }
+  // So many bytes, or what came before the end.
+  std::string take_bytes(size_t bytes) {
+    while (received_.size() < bytes && read_more()) {
+    }
+    return take(std::min(bytes, received_.size()));
+  }
   // True if the server closes the connection within the time; reads whatever comes before.
   bool is_closed_within(int milliseconds) {
     pollfd waiting = {socket_, POLLIN, 0};
@@ -126,12 +132,6 @@ class RawClient {
     received_.erase(0, bytes);
     return taken;
   }
-  std::string take_bytes(size_t bytes) {
-    while (received_.size() < bytes && read_more()) {
-    }
-    return take(std::min(bytes, received_.size()));
-  }
-
   int socket_;
   bool connected_ = false;
   std::string received_;

@@ -4,8 +4,8 @@
 //                              \-> streaming ->----------/
 //
 // Its thread runs everything but what the handler's threads call (ReplySink), which is posted
-// there. Time limits are fields that the thread looks at a few times a second (see
-// IoThread::sweep), so a request costs no timer.
+// there. Time limits are fields that the thread looks at a few times a second (check_time), so a
+// request costs no timer.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,22 +18,15 @@
 #include <string>
 #include <vector>
 
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "pando/http/io_thread_impl.h"
 #include "pando/http/reply.h"
 #include "pando/http/server_options.h"
 
 namespace pando::http {
-
-using Socket = boost::asio::generic::stream_protocol::socket;
-using TlsStream = boost::asio::ssl::stream<Socket>;
-using ErrorCode = boost::system::error_code;
-
-class IoThread;
 
 // What all connections of a server share.
 struct Shared {
@@ -46,29 +39,33 @@ struct Shared {
 
 enum class Phase { handshake, idle, head, body, handling, writing, streaming, lingering, closed };
 
-class Connection : public ReplySink, public std::enable_shared_from_this<Connection> {
+class Connection : public ReplySink,
+                   public Session,
+                   public std::enable_shared_from_this<Connection> {
  public:
-  Connection(std::shared_ptr<IoThread> thread, std::string peer);
+  Connection(std::shared_ptr<IoThread> thread, std::shared_ptr<Shared> shared, std::string peer);
   ~Connection() override;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  virtual void start() { begin_reading(); }
   void send(Response response) override;
+  void send_later(Response response) override;
+  std::shared_ptr<const std::function<void()>> waker() override { return thread_->waker(); }
+  bool is_followed() const override { return static_cast<bool>(shared_.options.after_reads); }
   void begin_stream(Response head) override;
   bool write(std::string data) override;
   void end_stream() override;
 
-  // Only the connection's thread calls these.
-  Phase phase() const { return phase_; }
-  Clock::time_point since() const { return since_; }  // the phase began
-  void check_time(Clock::time_point now);
-  void stop_if_idle();
-  void close();
-  // Answers 503 and closes.
-  void refuse();
+  void start() override { begin_reading(); }
+  void refuse() override;  // answers 503 and closes
+  void close() override;
+  void stop_if_idle() override;
+  void check_time(Clock::time_point now) override;
+  bool waits_for_client() const override;
+  Clock::time_point since() const override { return since_; }  // the phase began
 
  protected:
+  Phase phase() const { return phase_; }
   virtual void read_some(char* data, size_t bytes) = 0;  // then on_read
   virtual void write_all() = 0;                          // head_ and payload_, then on_written
   virtual Socket& socket() = 0;
@@ -82,6 +79,7 @@ class Connection : public ReplySink, public std::enable_shared_from_this<Connect
   std::string payload_;  // being written after it
 
  private:
+  class Answer;
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
   void read_more();
@@ -112,7 +110,8 @@ class Connection : public ReplySink, public std::enable_shared_from_this<Connect
   void post_flush();
 
   const std::shared_ptr<IoThread> thread_;
-  Shared& shared_;  // of the thread
+  const std::shared_ptr<Shared> shared_owner_;
+  Shared& shared_;
   const std::string peer_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
@@ -148,8 +147,10 @@ class Connection : public ReplySink, public std::enable_shared_from_this<Connect
 };
 
 std::shared_ptr<Connection> make_plain_connection(std::shared_ptr<IoThread> thread,
-                                                  std::string peer, Socket socket);
-std::shared_ptr<Connection> make_tls_connection(std::shared_ptr<IoThread> thread, std::string peer,
+                                                  std::shared_ptr<Shared> shared, std::string peer,
+                                                  Socket socket);
+std::shared_ptr<Connection> make_tls_connection(std::shared_ptr<IoThread> thread,
+                                                std::shared_ptr<Shared> shared, std::string peer,
                                                 Socket socket, boost::asio::ssl::context& context);
 
 }  // namespace pando::http

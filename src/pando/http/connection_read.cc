@@ -10,8 +10,8 @@
 
 #include "pando/base/strings.h"
 #include "pando/http/compress.h"
+#include "pando/http/connection_impl.h"
 #include "pando/http/inflate.h"
-#include "pando/http/io_thread_impl.h"
 
 namespace pando::http {
 namespace {
@@ -33,9 +33,11 @@ std::string_view std_view(const View& view) {
 
 }  // namespace
 
-Connection::Connection(std::shared_ptr<IoThread> thread, std::string peer)
+Connection::Connection(std::shared_ptr<IoThread> thread, std::shared_ptr<Shared> shared,
+                       std::string peer)
     : thread_(std::move(thread)),
-      shared_(thread_->shared()),
+      shared_owner_(std::move(shared)),
+      shared_(*shared_owner_),
       peer_(std::move(peer)),
       buffer_(static_cast<size_t>(shared_.options.limits.header_bytes) + 2 * kBodyRead) {
   ++shared_.connections;
@@ -290,6 +292,7 @@ void Connection::handle() {
   } catch (const std::exception&) {
     // Unwinding has destroyed the reply, which answered 500.
   }
+  if (phase_ == Phase::handling) thread_->handled_request();
 }
 
 void Connection::release_body() {
@@ -324,6 +327,17 @@ bool Connection::is_too_slow(Clock::time_point now, size_t bytes) const {
   const double grace = std::chrono::duration<double>(limits.header_timeout).count();
   return seconds > grace &&
          static_cast<double>(bytes) < seconds * static_cast<double>(limits.least_body_rate);
+}
+
+bool Connection::waits_for_client() const {
+  switch (phase_) {
+    case Phase::handshake:
+    case Phase::idle:
+    case Phase::head:
+    case Phase::body:
+    case Phase::lingering: return true;
+    default: return false;
+  }
 }
 
 void Connection::check_time(Clock::time_point now) {

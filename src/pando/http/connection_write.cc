@@ -7,7 +7,7 @@
 
 #include "pando/base/clock.h"
 #include "pando/http/compress.h"
-#include "pando/http/io_thread_impl.h"
+#include "pando/http/connection_impl.h"
 
 namespace pando::http {
 namespace {
@@ -49,6 +49,26 @@ void Connection::send(Response response) {
   thread_->dispatch([self = shared_from_this(), this, response = std::move(response)]() mutable {
     if (phase_ == Phase::handling) answer(std::move(response));
   });
+}
+
+// An answer that another thread has left.
+class Connection::Answer : public IoThread::Task {
+ public:
+  Answer(std::shared_ptr<Connection> connection, Response response)
+      : connection_(std::move(connection)), response_(std::move(response)) {}
+  void run() override {
+    if (connection_->phase_ == Phase::handling) connection_->answer(std::move(response_));
+  }
+
+ private:
+  const std::shared_ptr<Connection> connection_;
+  Response response_;
+};
+
+void Connection::send_later(Response response) {
+  if (thread_->is_own_thread()) return send(std::move(response));
+  if (takes_gzip_) compress(response);
+  thread_->leave(std::make_unique<Answer>(shared_from_this(), std::move(response)));
 }
 
 // `length`: nothing for a stream.

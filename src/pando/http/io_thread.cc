@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <utility>
+
 #include "pando/http/io_thread_impl.h"
 
 namespace pando::http {
@@ -6,23 +8,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kSweepInterval{200};
 
-// Whether the client, not the server, decides how long this phase takes.
-bool waits_for_client(Phase phase) {
-  switch (phase) {
-    case Phase::handshake:
-    case Phase::idle:
-    case Phase::head:
-    case Phase::body:
-    case Phase::lingering: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
-IoThread::IoThread(std::shared_ptr<Shared> shared, int64_t most_connections)
-    : shared_(std::move(shared)),
-      most_connections_(most_connections),
+IoThread::IoThread(int64_t most_connections, AfterReads after_reads)
+    : most_connections_(most_connections),
+      after_reads_(std::move(after_reads)),
       work_(context_.get_executor()) {}
 
 IoThread::~IoThread() { join(); }
@@ -36,55 +26,111 @@ void IoThread::join() {
   if (!thread_.joinable()) return;
   dispatch([this] {
     timer_.cancel();
-    for (const auto& connection : all_connections()) connection->close();
+    for (const auto& session : all_sessions()) session->close();
     context_.stop();
   });
+  std::vector<std::unique_ptr<Task>> left;
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
+    left.swap(tasks_);
   }
   thread_.join();
-  // What was posted in the meantime holds connections, which hold this object.
+  // What was left in the meantime holds connections, which hold this object.
+  unflushed_.clear();
   context_.restart();
   context_.poll();
 }
 
-std::vector<std::shared_ptr<Connection>> IoThread::all_connections() const {
-  std::vector<std::shared_ptr<Connection>> all;
-  all.reserve(connections_.size());
-  for (const auto& [key, connection] : connections_) all.push_back(connection);
+std::vector<std::shared_ptr<Session>> IoThread::all_sessions() const {
+  std::vector<std::shared_ptr<Session>> all;
+  all.reserve(sessions_.size());
+  for (const auto& [key, session] : sessions_) all.push_back(session);
   return all;
 }
 
-void IoThread::adopt(Socket socket, std::string peer, boost::asio::ssl::context* tls) {
-  dispatch([this, socket = std::move(socket), peer = std::move(peer), tls]() mutable {
-    const bool has_room = make_room();
-    auto connection =
-        tls == nullptr
-            ? make_plain_connection(shared_from_this(), std::move(peer), std::move(socket))
-            : make_tls_connection(shared_from_this(), std::move(peer), std::move(socket), *tls);
-    connections_.emplace(connection.get(), connection);
-    if (has_room) return connection->start();
-    if (tls == nullptr) return connection->refuse();
-    connection->close();  // before the handshake no answer can be sent
-  });
+void IoThread::leave(std::unique_ptr<Task> task) {
+  const std::lock_guard lock(mutex_);
+  if (!stopped_) tasks_.push_back(std::move(task));
+}
+
+void IoThread::wake() {
+  const std::lock_guard lock(mutex_);
+  if (stopped_ || is_woken_ || tasks_.empty()) return;
+  is_woken_ = true;
+  boost::asio::post(context_, [this] { run_tasks(); });
+}
+
+const std::shared_ptr<const std::function<void()>>& IoThread::waker() {
+  const std::lock_guard lock(mutex_);
+  if (waker_ == nullptr) {
+    waker_ = std::make_shared<const std::function<void()>>([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->wake();
+    });
+  }
+  return waker_;
+}
+
+void IoThread::run_tasks() {
+  std::vector<std::unique_ptr<Task>> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks.swap(tasks_);
+    is_woken_ = false;
+  }
+  runs_tasks_ = true;
+  for (const auto& task : tasks) task->run();
+  runs_tasks_ = false;
+  flush_all();
+}
+
+// What is posted runs after everything that is ready now.
+void IoThread::handled_request() {
+  if (!after_reads_ || std::exchange(will_run_after_reads_, true)) return;
+  boost::asio::post(context_, [this] { run_after_reads(); });
+}
+
+void IoThread::run_after_reads() {
+  will_run_after_reads_ = false;
+  runs_tasks_ = true;
+  const bool has_more = after_reads_();
+  runs_tasks_ = false;
+  flush_all();
+  if (has_more) handled_request();
+}
+
+void IoThread::flush_later(std::shared_ptr<Session> session) {
+  if (unflushed_.empty() && !runs_tasks_) {
+    boost::asio::post(context_, [this] { flush_all(); });
+  }
+  unflushed_.push_back(std::move(session));
+}
+
+void IoThread::flush_all() {
+  const auto sessions = std::exchange(unflushed_, {});
+  for (const auto& session : sessions) session->flush();
+}
+
+void IoThread::serve(std::shared_ptr<Session> session, bool has_room) {
+  sessions_.emplace(session.get(), session);
+  has_room ? session->start() : session->refuse();
 }
 
 void IoThread::stop_idle() {
   dispatch([this] {
-    for (const auto& connection : all_connections()) connection->stop_if_idle();
+    for (const auto& session : all_sessions()) session->stop_if_idle();
   });
 }
 
-void IoThread::forget(Connection* connection) { connections_.erase(connection); }
+void IoThread::forget(Session* session) { sessions_.erase(session); }
 
 // Below the limit, or by closing the client that has kept the server waiting for longest.
 bool IoThread::make_room() {
-  if (static_cast<int64_t>(connections_.size()) < most_connections_) return true;
-  std::shared_ptr<Connection> slowest;
-  for (const auto& [key, connection] : connections_) {
-    if (!waits_for_client(connection->phase())) continue;
-    if (slowest == nullptr || connection->since() < slowest->since()) slowest = connection;
+  if (static_cast<int64_t>(sessions_.size()) < most_connections_) return true;
+  std::shared_ptr<Session> slowest;
+  for (const auto& [key, session] : sessions_) {
+    if (!session->waits_for_client()) continue;
+    if (slowest == nullptr || session->since() < slowest->since()) slowest = session;
   }
   if (slowest == nullptr) return false;
   slowest->close();
@@ -93,7 +139,7 @@ bool IoThread::make_room() {
 
 void IoThread::sweep() {
   const Clock::time_point now = Clock::now();
-  for (const auto& connection : all_connections()) connection->check_time(now);
+  for (const auto& session : all_sessions()) session->check_time(now);
   wait_to_sweep();
 }
 

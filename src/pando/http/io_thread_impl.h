@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -12,10 +13,9 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "pando/http/connection_impl.h"
+#include "pando/http/session_impl.h"
 
 namespace pando::http {
 
@@ -23,7 +23,17 @@ namespace pando::http {
 // harm.
 class IoThread : public std::enable_shared_from_this<IoThread> {
  public:
-  IoThread(std::shared_ptr<Shared> shared, int64_t most_connections);
+  // What another thread leaves for this one.
+  class Task {
+   public:
+    virtual ~Task() = default;
+    virtual void run() = 0;
+  };
+
+  // What a thread does when it has handled everything that has arrived; true: it does so again.
+  using AfterReads = std::function<bool()>;
+
+  IoThread(int64_t most_connections, AfterReads after_reads);
   ~IoThread();
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
@@ -31,7 +41,6 @@ class IoThread : public std::enable_shared_from_this<IoThread> {
   boost::asio::io_context& context() { return context_; }
   void start();
   void join();  // closes all connections
-  Shared& shared() { return *shared_; }
 
   // Runs the function on the thread, at once if this is the thread; not at all after join().
   template <typename Function>
@@ -42,27 +51,55 @@ class IoThread : public std::enable_shared_from_this<IoThread> {
   }
   bool is_own_thread() { return context_.get_executor().running_in_this_thread(); }
 
-  // Serves a connection from now on; by TLS if `tls` is not null. From any thread.
-  void adopt(Socket socket, std::string peer, boost::asio::ssl::context* tls);
+  // Runs the task on the thread after the next wake(). Many tasks need only one: waking a thread
+  // takes longer than most of them. After join() the task is destroyed. From any thread.
+  void leave(std::unique_ptr<Task> task);
+  void wake();
+  // Calls wake() as long as the thread exists; the same object for all callers.
+  const std::shared_ptr<const std::function<void()>>& waker();
+
+  // Serves the connection that `make` returns, from now on. From any thread.
+  template <typename Make>
+  void adopt(Make make) {
+    dispatch([this, make = std::move(make)]() mutable {
+      const bool has_room = make_room();
+      serve(make(), has_room);
+    });
+  }
   // Closes the connections without a request, once the server is draining. From any thread.
   void stop_idle();
-  void forget(Connection* connection);  // of its own thread
+
+  // Only the own thread calls these.
+  void forget(Session* session);
+  void handled_request();                              // calls after_reads later
+  void flush_later(std::shared_ptr<Session> session);  // after all tasks
 
  private:
   bool make_room();
+  void serve(std::shared_ptr<Session> session, bool has_room);
+  void run_tasks();
+  void flush_all();
   void sweep();
   void wait_to_sweep();
 
-  std::vector<std::shared_ptr<Connection>> all_connections() const;
+  std::vector<std::shared_ptr<Session>> all_sessions() const;
 
-  const std::shared_ptr<Shared> shared_;
+  void run_after_reads();
+
   const int64_t most_connections_;
+  const AfterReads after_reads_;
+  bool will_run_after_reads_ = false;
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_{context_};
-  std::unordered_map<Connection*, std::shared_ptr<Connection>> connections_;
-  std::mutex mutex_;
+  std::unordered_map<Session*, std::shared_ptr<Session>> sessions_;
+  std::vector<std::shared_ptr<Session>> unflushed_;
+  bool runs_tasks_ = false;
+  std::mutex mutex_;  // protects what follows
   bool stopped_ = false;
+  bool is_woken_ = false;
+  std::vector<std::unique_ptr<Task>> tasks_;
+  std::shared_ptr<const std::function<void()>> waker_;
   std::thread thread_;
 };
 

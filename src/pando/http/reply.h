@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,12 @@ class ReplySink {
  public:
   virtual ~ReplySink() = default;
   virtual void send(Response response) = 0;
+  // As send(), but may wait for waker() to be called, so that many answers wake a thread once.
+  virtual void send_later(Response response) { send(std::move(response)); }
+  // Null if nothing has to be called.
+  virtual std::shared_ptr<const std::function<void()>> waker() { return nullptr; }
+  // Whether ServerOptions::after_reads follows.
+  virtual bool is_followed() const { return false; }
   virtual void begin_stream(Response head) = 0;
   virtual bool write(std::string data) = 0;  // false: the client is gone or reads too slowly
   virtual void end_stream() = 0;
@@ -50,6 +57,13 @@ class Reply {
   bool is_open() const { return sink_ != nullptr; }  // not answered and not moved away
   // Requires: neither was called before. The request and its views end here.
   void send(Response response) { std::exchange(sink_, nullptr)->send(std::move(response)); }
+  // The same for callers that call waker() afterwards, unless it is null; it is the same object for
+  // all requests of a thread.
+  void send_later(Response response) {
+    std::exchange(sink_, nullptr)->send_later(std::move(response));
+  }
+  std::shared_ptr<const std::function<void()>> waker() const { return sink_->waker(); }
+  bool is_followed() const { return sink_->is_followed(); }
   // Sends the head; the body follows by Stream::write, for example server-sent events
   // (content type "text/event-stream", every event "data: ...\n\n").
   Stream stream(Response head) {

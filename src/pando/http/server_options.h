@@ -54,6 +54,9 @@ struct ServerOptions {
   std::string token;        // "Authorization: Bearer <token>" is required; empty: it is not
   std::vector<std::string> public_paths;  // need no token
   int io_threads = 1;
+  // An I/O thread calls it when it has handed over the requests that have arrived; true: once more,
+  // after it has looked for others.
+  std::function<bool()> after_reads;
   Limits limits;
   std::function<void(const AccessRecord&)> access_log;  // called by the I/O threads; must not throw
 };

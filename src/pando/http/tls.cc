@@ -14,7 +14,20 @@ void check_tls(const boost::system::error_code& error, const char* what, const s
   }
 }
 
+int choose(SSL*, const unsigned char** chosen, unsigned char* length, const unsigned char* offered,
+           unsigned int bytes, void*) {
+  static constexpr unsigned char kH2[] = {2, 'h', '2'};
+  // OpenSSL's type of the first argument is older than const.
+  const int result = SSL_select_next_proto(const_cast<unsigned char**>(chosen), length, kH2,
+                                           sizeof(kH2), offered, bytes);
+  return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
 }  // namespace
+
+void choose_h2(boost::asio::ssl::context& context) {
+  SSL_CTX_set_alpn_select_cb(context.native_handle(), choose, nullptr);
+}
 
 std::unique_ptr<boost::asio::ssl::context> make_tls_context(const Tls& tls) {
   if (tls.certificate.empty() && tls.key.empty()) return nullptr;

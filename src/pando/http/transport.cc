@@ -5,7 +5,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 
-#include "pando/http/io_thread_impl.h"
+#include "pando/http/connection_impl.h"
 
 namespace pando::http {
 namespace {
@@ -16,8 +16,9 @@ template <typename Stream>
 class ConnectionOf : public Connection {
  public:
   template <typename... Arguments>
-  ConnectionOf(std::shared_ptr<IoThread> thread, std::string peer, Arguments&&... arguments)
-      : Connection(std::move(thread), std::move(peer)),
+  ConnectionOf(std::shared_ptr<IoThread> thread, std::shared_ptr<Shared> shared, std::string peer,
+               Arguments&&... arguments)
+      : Connection(std::move(thread), std::move(shared), std::move(peer)),
         stream_(std::forward<Arguments>(arguments)...) {}
 
   void start() override {
@@ -30,6 +31,14 @@ class ConnectionOf : public Connection {
       });
     } else {
       begin_reading();
+    }
+  }
+
+  void refuse() override {
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      close();  // before the handshake no answer can be sent
+    } else {
+      Connection::refuse();
     }
   }
 
@@ -67,15 +76,17 @@ class ConnectionOf : public Connection {
 }  // namespace
 
 std::shared_ptr<Connection> make_plain_connection(std::shared_ptr<IoThread> thread,
-                                                  std::string peer, Socket socket) {
-  return std::make_shared<ConnectionOf<Socket>>(std::move(thread), std::move(peer),
-                                                std::move(socket));
+                                                  std::shared_ptr<Shared> shared, std::string peer,
+                                                  Socket socket) {
+  return std::make_shared<ConnectionOf<Socket>>(std::move(thread), std::move(shared),
+                                                std::move(peer), std::move(socket));
 }
 
-std::shared_ptr<Connection> make_tls_connection(std::shared_ptr<IoThread> thread, std::string peer,
+std::shared_ptr<Connection> make_tls_connection(std::shared_ptr<IoThread> thread,
+                                                std::shared_ptr<Shared> shared, std::string peer,
                                                 Socket socket, boost::asio::ssl::context& context) {
-  return std::make_shared<ConnectionOf<TlsStream>>(std::move(thread), std::move(peer),
-                                                   std::move(socket), context);
+  return std::make_shared<ConnectionOf<TlsStream>>(std::move(thread), std::move(shared),
+                                                   std::move(peer), std::move(socket), context);
 }
 
 }  // namespace pando::http

@@ -50,8 +50,10 @@ void submit_call(Backend& backend, serve::InferRequest infer, std::shared_ptr<co
   };
   const auto call = std::make_shared<Call>(Call{std::move(reply), std::move(answer)});
   infer.owner = std::move(memory);
+  infer.after_answers = call->reply.waker();
+  infer.caller_helps = call->reply.is_followed();
   backend.submit(std::move(infer), [call](serve::Result<serve::InferResponse> result) {
-    if (!result) return call->reply.send(response_of(result.status()));
+    if (!result) return call->reply.send_later(response_of(result.status()));
     http::Response response;
     try {
       response = call->answer(*result);
@@ -62,7 +64,7 @@ void submit_call(Backend& backend, serve::InferRequest infer, std::shared_ptr<co
     } catch (const std::exception&) {
       response = http::error_response(500, "the answer could not be written");
     }
-    call->reply.send(std::move(response));
+    call->reply.send_later(std::move(response));
   });
 }
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include <fmt/core.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -80,6 +81,15 @@ void raise_file_limit(int64_t connections) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Large requests come one after the other. Memory that went back to the system after each would
+// have to be filled with zeros for the next one, which takes longer than reading the request.
+void keep_freed_memory() {
+  constexpr int kLargestKept = 16 << 20;
+  constexpr int kMostKept = 64 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kLargestKept);
+  ::mallopt(M_TRIM_THRESHOLD, kMostKept);
+}
+
 grpc::ServerOptions grpc_options(const app::ServeFlags& flags) {
   grpc::ServerOptions options;
   options.address = flags.address;
@@ -119,6 +129,7 @@ class ServeRun {
   int run() {
     const auto begin = std::chrono::steady_clock::now();
     raise_file_limit(flags_.max_connections);
+    keep_freed_memory();
     serve::ServerConfig config = server_config(flags_);
     if (!flags_.trace.empty()) config.trace = &trace_.emplace();
     models_ = std::make_unique<serve::ModelServer>(config);
@@ -133,6 +144,10 @@ class ServeRun {
       options.access_log = [this](const http::AccessRecord& record) { log_->write(record); };
     }
     if (flags_.rest_api_port != 0 || !flags_.unix_socket.empty()) {
+      if (options.io_threads == 0) options.io_threads = models_->reading_threads();
+      if (models_->may_help(options.io_threads)) {
+        options.after_reads = [this] { return models_->help(); };
+      }
       http_ = std::make_unique<http::Server>(std::move(options), *service_);
     }
     if (flags_.port != 0) grpc_ = std::make_unique<grpc::Server>(grpc_options(flags_), *models_);

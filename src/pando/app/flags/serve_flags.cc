@@ -81,10 +81,9 @@ void add_network_flags(OptionTable& table, ServeFlags& flags) {
       .with_hint("PATH");
   table.add("unix-socket", flags.unix_socket, "also listen for HTTP on this Unix socket")
       .with_hint("PATH");
-  with_tf_name(
-      table.add("rest-api-num-threads", flags.rest_api_num_threads,
-                "threads that read and write; one serves many thousand requests per second"))
-      .at_least(1)
+  with_tf_name(table.add("rest-api-num-threads", flags.rest_api_num_threads,
+                         "threads that read and write; 0: one for each worker, at most 8"))
+      .at_least(0)
       .at_most(64);
   with_tf_name(table.add("rest-api-timeout-in-ms", flags.rest_api_timeout_in_ms,
                          "requests that take longer are refused; 0: none are"))

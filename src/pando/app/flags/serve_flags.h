@@ -26,7 +26,7 @@ struct ServeFlags {
   int port = 8500;           // of gRPC; 0: off, -1: any free one
   std::string grpc_socket_path;
   std::string unix_socket;
-  int rest_api_num_threads = 1;
+  int rest_api_num_threads = 0;
   int64_t rest_api_timeout_in_ms = 30'000;
   bool rest_api_enable_cors_support = false;
   bool page = true;
