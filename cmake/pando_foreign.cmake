@@ -14,7 +14,6 @@ set(PANDO_FOREIGN_TABLE
   "gpr: grpc/support/time.h gpr libgrpc++-dev"
   "grpc: grpcpp/grpcpp.h grpc++ libgrpc++-dev"
   "grpc_core: grpc/grpc.h grpc libgrpc++-dev"
-  "grpc_reflection: grpcpp/ext/proto_server_reflection_plugin.h grpc++_reflection libgrpc++-dev"
   "hdf5: hdf5.h hdf5 libhdf5-dev"
   "nghttp2: nghttp2/nghttp2.h nghttp2 libnghttp2-dev"
   "hwloc: hwloc.h hwloc libhwloc-dev"

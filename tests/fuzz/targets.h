@@ -46,6 +46,7 @@ void views(Input input);
 void yaml(Input input);
 
 // Targets of the server, in server/; only its builds have them.
+void grpc_frames(Input input);
 void http_body(Input input);
 void protobuf_request(Input input);
 

@@ -57,11 +57,12 @@ def main():
         expect(made.returncode == 0 and {"pando", "pando-serve"} <= set(packages),
                f"expected pando and pando-serve, got {sorted(packages)}", made)
         depends = run("dpkg-deb", "-f", packages["pando-serve"], "Depends").stdout
-        for word in ("libgrpc++", "libprotobuf", "pando (="):
+        for word in ("libnghttp2", "libprotobuf", "pando (="):
             expect(word in depends, f"pando-serve does not depend on {word}: {depends}")
+        expect("libgrpc" not in depends, f"pando-serve depends on gRPC's C++: {depends}")
         for other in set(packages) - {"pando-serve"}:  # that of the board is there if it is built
-            expect("libgrpc" not in run("dpkg-deb", "-f", packages[other], "Depends").stdout,
-                   f"the package {other} depends on gRPC")
+            expect("libnghttp2" not in run("dpkg-deb", "-f", packages[other], "Depends").stdout,
+                   f"the package {other} depends on HTTP/2")
         for package in packages.values():
             expect(run("dpkg-deb", "-x", package, folder / "root").returncode == 0, "a package does not unpack")
         check_serving(folder / "root", folder)

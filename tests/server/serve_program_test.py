@@ -250,7 +250,9 @@ class ServeProgram(unittest.TestCase):
     def test_secrets_and_log(self):
         (FOLDER / "token").write_text("s3cret\n")
         log = FOLDER / "access.log"
-        with Server(self.model, f"--token-file={FOLDER}/token", f"--access-log={log}") as server:
+        # One thread writes the lines in the order of the requests.
+        with Server(self.model, f"--token-file={FOLDER}/token", f"--access-log={log}",
+                    "--rest-api-num-threads=1") as server:
             self.assertEqual(server.predict()[0], 401)
             self.assertEqual(server.ask("GET", "/metrics")[0], 401)
             self.assertEqual(server.ask("GET", "/v2/health/ready")[0], 200)

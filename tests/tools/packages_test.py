@@ -19,7 +19,7 @@ class Lists(unittest.TestCase):
         self.assertTrue(serving)
         self.assertFalse(set(serving) & set(ordinary))
         for name in ordinary:
-            self.assertIsNone(re.match(r"libboost|libgrpc|libprotobuf|protobuf|libsimdjson", name),
+            self.assertIsNone(re.match(r"libboost|libgrpc|libnghttp2|libprotobuf|protobuf|libsimdjson", name),
                               f"{name} belongs to tools/debian-packages-serve.txt")
 
     def test_the_board_needs_less_than_the_server(self):
@@ -27,7 +27,7 @@ class Lists(unittest.TestCase):
         self.assertTrue(board)
         self.assertLess(set(board), set(packages("debian-packages-serve.txt")))
         for name in board:
-            self.assertIsNone(re.match(r"libgrpc|libprotobuf|protobuf", name), name)
+            self.assertIsNone(re.match(r"libgrpc|libnghttp2|libprotobuf|protobuf", name), name)
 
     def test_the_library_uses_nothing_of_the_server(self):
         """What the library is linked with is in the first list."""

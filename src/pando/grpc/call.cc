@@ -1,131 +1,176 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <limits>
 #include <new>
 
 #include "pando/base/error.h"
 #include "pando/grpc/call_impl.h"
-#include "pando/http/message.h"
+#include "pando/http/inflate.h"
 
 namespace pando::grpc {
 namespace {
 
-::grpc::Status status_of(const std::exception& error) {
-  const auto* own = dynamic_cast<const Error*>(&error);
-  if (own != nullptr && own->kind() == ErrorKind::invalid_argument) {
-    return {::grpc::StatusCode::INVALID_ARGUMENT, error.what()};
+using serve::Code;
+using serve::failure;
+using serve::Status;
+
+constexpr int64_t kMostHeldBytes = int64_t{1} << 30;  // of all requests that are not complete
+// zlib packs nothing further than this, so only the size is limited.
+constexpr double kAnyRatio = 2000;
+
+Status too_large(const ServerOptions& options, int64_t length) {
+  return failure(Code::resource_exhausted, "Received message larger than max (", length, " vs. ",
+                 options.max_message_bytes, ")");
+}
+
+http::CallPart last_part(const Status& status) {
+  http::CallPart part{.is_last = true};
+  part.trailers.push_back({"grpc-status", std::to_string(static_cast<int>(status.code))});
+  if (!status.message.empty()) {
+    part.trailers.push_back({"grpc-message", percent_encoded(status.message)});
   }
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    return {::grpc::StatusCode::RESOURCE_EXHAUSTED,
-            "the server has not enough memory for this request; send fewer samples, or try later"};
+  if (status.retry_after_sec > 0) {  // what gRPC's own retries understand
+    const auto wait = static_cast<int64_t>(std::ceil(status.retry_after_sec * 1e3));
+    part.trailers.push_back({"grpc-retry-pushback-ms", std::to_string(wait)});
   }
-  return {::grpc::StatusCode::INTERNAL, "the request could not be answered"};
+  return part;
+}
+
+std::string framed(const google::protobuf::MessageLite& message) {
+  const size_t bytes = message.ByteSizeLong();
+  if (bytes > static_cast<size_t>(std::numeric_limits<int>::max())) {
+    throw InvalidArgument("the answer has ", bytes, " bytes, more than a message can have");
+  }
+  std::string frame(kPrefixBytes + bytes, '\0');
+  write_prefix(frame.data(), static_cast<uint32_t>(bytes));
+  message.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(frame.data() + kPrefixBytes));
+  return frame;
 }
 
 }  // namespace
 
-::grpc::Status to_grpc(const serve::Status& status) {
-  return {static_cast<::grpc::StatusCode>(status.code), status.message};
-}
+void refuse(http::CallSink& sink, const Status& status) { sink.send(last_part(status)); }
 
-::grpc::Status check_token(const ServerOptions& options, const ServerContext& context) {
-  if (options.token.empty()) return ::grpc::Status::OK;
-  const auto& metadata = context.client_metadata();
-  const auto found = metadata.find("authorization");
-  if (found != metadata.end() &&
-      http::equal_in_constant_time({found->second.data(), found->second.size()},
-                                   "Bearer " + options.token)) {
-    return ::grpc::Status::OK;
+Status status_of(const std::exception& error) {
+  const auto* own = dynamic_cast<const Error*>(&error);
+  if (own != nullptr && own->kind() == ErrorKind::invalid_argument) {
+    return failure(Code::invalid_argument, error.what());
   }
-  return {::grpc::StatusCode::UNAUTHENTICATED,
-          "expected the metadata 'authorization: Bearer TOKEN' with the server's token"};
-}
-
-serve::Clock::time_point deadline_of(const ServerContext& context) {
-  const auto deadline = context.deadline();
-  if (deadline == std::chrono::system_clock::time_point::max()) {
-    return serve::Clock::time_point::max();
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return failure(
+        Code::resource_exhausted,
+        "the server has not enough memory for this request; send fewer samples, or try later");
   }
-  const auto left = deadline - std::chrono::system_clock::now();
-  constexpr std::chrono::hours kForever{24 * 365};
-  if (left > kForever) return serve::Clock::time_point::max();
-  return serve::Clock::now() + std::chrono::duration_cast<serve::Clock::duration>(left);
+  return failure(Code::internal, "the request could not be answered");
 }
 
-::grpc::Status answer_now(const Shared& shared, const ServerContext* context,
-                          const std::function<::grpc::Status()>& body) {
-  ::grpc::Status status = check_token(shared.options, *context);
-  if (!status.ok()) return status;
+Call::~Call() { shared().held_bytes -= counted_; }
+
+bool Call::count_held() {
+  const int64_t more = splitter_.held() - counted_;
+  counted_ += more;
+  return (shared().held_bytes += more) <= kMostHeldBytes || more <= 0;
+}
+
+void Call::on_data(std::string_view bytes) {
+  using Found = MessageSplitter::Found;
   try {
-    return body();
+    MessageSplitter::Message message;
+    while (!has_ended_) {
+      switch (splitter_.next(bytes, message)) {
+        case Found::nothing:
+          if (count_held()) return;
+          return end(failure(Code::resource_exhausted,
+                             "the server holds too many large requests at once; try again later"));
+        case Found::message: take(message); break;
+        case Found::too_large: return end(too_large(shared().options, splitter_.length()));
+        case Found::broken: return end(failure(Code::internal, "expected a message of gRPC"));
+      }
+    }
   } catch (const std::exception& error) {
-    return status_of(error);
+    end(status_of(error));
   }
 }
 
-void ModelCall::answer_later(const Prepare& prepare, Write write) {
-  write_ = std::move(write);
+void Call::take(const MessageSplitter::Message& message) {
+  if (!message.is_packed) return on_message(message.bytes);
+  if (start_.packing == Packing::none) {
+    return end(failure(Code::internal, "the message is packed, but grpc-encoding says it is not"));
+  }
+  const int64_t most = shared().options.max_message_bytes;
+  std::string unpacked;
+  switch (http::inflate_body(message.bytes, {.bytes = most, .ratio = kAnyRatio}, unpacked)) {
+    case http::InflateResult::done: return on_message(unpacked);
+    case http::InflateResult::broken:
+      return end(failure(Code::invalid_argument, "the message is no whole gzip or deflate stream"));
+    case http::InflateResult::too_large: return end(too_large(shared().options, most + 1));
+  }
+}
+
+void Call::on_end() {
+  if (has_ended_) return;
   try {
-    start(prepare);
+    if (splitter_.is_between()) return on_complete();
+    end(failure(Code::internal, "the call ended within a message"));
   } catch (const std::exception& error) {
-    send(status_of(error));
+    end(status_of(error));
   }
 }
 
-void ModelCall::start(const Prepare& prepare) {
-  const ::grpc::Status allowed = check_token(shared_.options, context_);
-  if (!allowed.ok()) return send(allowed);
+void Call::on_late(http::Clock::time_point now) {
+  if (now < start_.deadline) return;
+  *cancelled_ = true;
+  end(failure(Code::deadline_exceeded, "Deadline Exceeded"));
+}
+
+void Call::send(const google::protobuf::MessageLite& message) {
+  if (!has_ended_) start_.sink->send({.data = framed(message)});
+}
+
+void Call::end(const Status& status, const google::protobuf::MessageLite* message) {
+  http::CallPart part = last_part(status);
+  if (status.ok() && message != nullptr) part.data = framed(*message);
+  if (!has_ended_.exchange(true)) start_.sink->send(std::move(part));
+}
+
+bool Call::parse(std::string_view bytes, google::protobuf::MessageLite& message) {
+  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return true;
+  end(failure(Code::invalid_argument, "expected a message of type ", message.GetTypeName()));
+  return false;
+}
+
+void UnaryCall::on_message(std::string_view message) {
+  if (has_message_) return end(failure(Code::invalid_argument, "expected one message, got two"));
+  has_message_ = parse(message, request());
+}
+
+void UnaryCall::on_complete() {
+  if (!has_message_) return end(failure(Code::invalid_argument, "expected a message, got none"));
+  run();
+}
+
+void ModelCall::run() {
   auto request = prepare(memory_);
-  if (!request) return refuse(request.status());
-  request->deadline = deadline_of(context_);
-  request->cancelled = cancelled_;
-  shared_.models.submit(std::move(*request), [this](serve::Result<serve::InferResponse> result) {
-    if (!result) return refuse(result.status());
-    send(write(*result));
-  });
+  if (!request) return end(request.status());
+  request->deadline = start().deadline;
+  request->received = began();
+  request->cancelled = cancelled();
+  request->after_answers = start().sink->waker();
+  request->caller_helps = shared().helps;
+  // The callback keeps this call, whose messages the request reads.
+  auto self = std::static_pointer_cast<ModelCall>(shared_from_this());
+  shared().models.submit(
+      std::move(*request),
+      [self](const serve::Result<serve::InferResponse>& result) { self->answer(result); });
 }
 
-void ModelCall::refuse(const serve::Status& status) {
-  if (status.retry_after_sec > 0) {
-    // What gRPC's own retries understand.
-    const auto wait = static_cast<int64_t>(std::ceil(status.retry_after_sec * 1e3));
-    context_.AddTrailingMetadata("grpc-retry-pushback-ms", std::to_string(wait));
-  }
-  send(to_grpc(status));
-}
-
-::grpc::Status ModelCall::write(const serve::InferResponse& response) const {
+void ModelCall::answer(const serve::Result<serve::InferResponse>& result) {
+  if (!result) return end(result.status());
   try {
-    return write_(response);
+    end({}, &write(*result));
   } catch (const std::exception& error) {
-    return status_of(error);
+    end(status_of(error));
   }
-}
-
-void ModelCall::on_arrived(bool ok) {
-  Shared& shared = shared_;
-  if (!ok) {  // the server shuts down before a call came; gRPC sends no further event
-    delete this;
-    --shared.expected_calls;
-    return;
-  }
-  ++shared.open_calls;  // before the other number falls, so that no call is overlooked
-  expect_another();
-  --shared.expected_calls;
-  handle();
-}
-
-void ModelCall::on_over(bool) {
-  if (context_.IsCancelled()) *cancelled_ = true;
-  delete_after_last();
-}
-
-void ModelCall::on_finished(bool) { delete_after_last(); }
-
-void ModelCall::delete_after_last() {
-  if (--open_events_ > 0) return;
-  Shared& shared = shared_;
-  delete this;
-  --shared.open_calls;
 }
 
 }  // namespace pando::grpc

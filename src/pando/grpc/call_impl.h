@@ -1,138 +1,195 @@
 // One call of a client on its way through the server, for any service.
 //
-// Calls for a model are taken from one completion queue by one thread: it reads the message, hands
-// the request to the model server, and does not wait for the answer. If no other call waits, it
-// also computes a short call itself (see Batcher). All other calls are answered at once, by threads
-// of gRPC.
+// The thread of the connection reads the messages. Calls for a model are handed to the model
+// server, whose threads write the answer; all others are answered at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <google/protobuf/arena.h>
-#include <grpcpp/grpcpp.h>
+#include <google/protobuf/message.h>
 
+#include "pando/grpc/framing_impl.h"
 #include "pando/grpc/server.h"
 #include "pando/grpc/tensors_impl.h"
+#include "pando/http/h2_call.h"
 
 namespace pando::grpc {
 
-using ServerContext = ::grpc::ServerContext;
-
-// What all services share.
+// What all services share. Calls may outlive the server.
 struct Shared {
-  const ServerOptions& options;
+  Shared(ServerOptions options_in, serve::ModelServer& models_in)
+      : options(std::move(options_in)),
+        models(models_in),
+        io_threads(options.io_threads > 0 ? options.io_threads : models.reading_threads()),
+        helps(models.may_help(io_threads)) {}
+  const ServerOptions options;
   serve::ModelServer& models;
-  std::atomic<int64_t> expected_calls{0};  // that gRPC has been asked for and has not brought
-  std::atomic<int64_t> open_calls{0};      // that have arrived and are not answered
+  const int io_threads;
+  const bool helps;                    // the threads compute short requests themselves
+  std::atomic<int64_t> held_bytes{0};  // of requests that are not complete
   std::atomic<bool> stopping{false};
 };
 
-::grpc::Status to_grpc(const serve::Status& status);
-// OK, or UNAUTHENTICATED if the client does not have the token.
-::grpc::Status check_token(const ServerOptions& options, const ServerContext& context);
-// When the client gives up, by the steady clock.
-serve::Clock::time_point deadline_of(const ServerContext& context);
+enum class Packing { none, zlib };  // of the messages that are packed
 
-// What `body` returns, for clients with the token; exceptions become failures.
-::grpc::Status answer_now(const Shared& shared, const ServerContext* context,
-                          const std::function<::grpc::Status()>& body);
+// How a call begins.
+struct CallStart {
+  std::shared_ptr<Shared> shared;
+  std::shared_ptr<http::CallSink> sink;
+  serve::Clock::time_point deadline = serve::Clock::time_point::max();
+  Packing packing = Packing::none;
+};
 
-// Prepares a request from the message. Further data of the tensors are in `memory`.
-using Prepare = std::function<serve::Result<serve::InferRequest>(InputMemory& memory)>;
-// Writes the answer; runs on a thread of the model server.
-using Write = std::function<::grpc::Status(const serve::InferResponse& response)>;
+// Ends a call without a message.
+void refuse(http::CallSink& sink, const serve::Status& status);
+// What an exception tells the client.
+serve::Status status_of(const std::exception& error);
 
-// A call that waits for a model. Is created before a client calls. Deletes itself after its answer
-// was sent and gRPC has reported the end of the call, which also happens if the client cancels.
-class ModelCall {
+class Call : public http::CallHandler, public std::enable_shared_from_this<Call> {
  public:
-  virtual ~ModelCall() = default;
-  ModelCall(const ModelCall&) = delete;
-  ModelCall& operator=(const ModelCall&) = delete;
+  explicit Call(CallStart start) : start_(std::move(start)) {}
+  ~Call() override;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
-  // Answers when the model has. A call that the client cancels is not computed.
-  void answer_later(const Prepare& prepare, Write write);
+  void on_data(std::string_view bytes) final;
+  void on_end() final;
+  void on_late(http::Clock::time_point now) final;
+  void on_over() final { *cancelled_ = true; }
+  bool may_idle() const override { return false; }
 
-  // The events that the completion queue delivers to a call.
-  struct Event {
-    ModelCall* call = nullptr;
-    void (ModelCall::*happen)(bool ok) = nullptr;
-  };
+  bool is_over() const { return *cancelled_; }  // from any thread
+  // From any thread, but by one only. Another one than the connection's calls wake() afterwards.
+  void send(const google::protobuf::MessageLite& message);
+  // Ends the call; with a message, unless it is null. Only the first call counts.
+  void end(const serve::Status& status, const google::protobuf::MessageLite* message = nullptr);
+  void wake() const { (*start_.sink->waker())(); }
 
  protected:
-  explicit ModelCall(Shared& shared) : shared_(shared) {}
-  virtual void expect_another() = 0;  // a call of the same method
-  virtual void handle() = 0;
-  virtual void send(const ::grpc::Status& status) = 0;  // then finished_
+  virtual void on_message(std::string_view message) = 0;  // a whole one, unpacked
+  virtual void on_complete() = 0;                         // no message follows
 
-  Shared& shared_;
-  ServerContext context_;
-  Event arrived_{this, &ModelCall::on_arrived};
-  Event finished_{this, &ModelCall::on_finished};
-  Event over_{this, &ModelCall::on_over};
+  Shared& shared() const { return *start_.shared; }
+  const CallStart& start() const { return start_; }
+  const std::shared_ptr<std::atomic<bool>>& cancelled() const { return cancelled_; }
+  serve::Clock::time_point began() const { return began_; }
+  // Reads a message; false: it was none of this type, and the call has ended.
+  bool parse(std::string_view bytes, google::protobuf::MessageLite& message);
 
  private:
-  void on_arrived(bool ok);
-  void on_finished(bool ok);
-  void on_over(bool ok);
-  void delete_after_last();
-  void start(const Prepare& prepare);
-  void refuse(const serve::Status& status);
-  ::grpc::Status write(const serve::InferResponse& response) const;
+  void take(const MessageSplitter::Message& message);
+  bool count_held();
 
-  Write write_;
-  InputMemory memory_;
-  int open_events_ = 2;  // finished and over; only the thread of the queue counts
+  const CallStart start_;
+  const serve::Clock::time_point began_ = serve::Clock::now();
+  MessageSplitter splitter_{start_.shared->options.max_message_bytes};
+  int64_t counted_ = 0;  // of Shared::held_bytes
+  std::atomic<bool> has_ended_{false};
   // Shared with the request, which may outlive the call in the queue of the model.
-  std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-// How a method of a service is taken from the queue and answered.
-template <typename Request, typename Response>
-struct Method {
-  using Responder = ::grpc::ServerAsyncResponseWriter<Response>;
-  std::function<void(ServerContext*, Request*, Responder*, ::grpc::ServerCompletionQueue*, void*)>
-      expect;
-  std::function<void(ModelCall& call, const Request& message, Response& answer)> handle;
-};
-
-template <typename Request, typename Response>
-class TypedCall : public ModelCall {
+// A call with one message from the client and one for it.
+class UnaryCall : public Call {
  public:
-  TypedCall(Shared& shared, std::shared_ptr<const Method<Request, Response>> method,
-            ::grpc::ServerCompletionQueue& queue)
-      : ModelCall(shared), method_(std::move(method)), queue_(queue) {
-    ++shared_.expected_calls;
-    context_.AsyncNotifyWhenDone(&over_);
-    method_->expect(&context_, request_, &responder_, &queue_, &arrived_);
-  }
+  using Call::Call;
+
+ protected:
+  virtual google::protobuf::MessageLite& request() = 0;
+  virtual void run() = 0;
+  void on_message(std::string_view message) final;
+  void on_complete() final;
+
+  google::protobuf::Arena* arena() { return &arena_; }
 
  private:
-  void expect_another() override { new TypedCall(shared_, method_, queue_); }
-  void handle() override { method_->handle(*this, *request_, *response_); }
-  void send(const ::grpc::Status& status) override {
-    if (status.ok()) return responder_.Finish(*response_, status, &finished_);
-    responder_.FinishWithError(status, &finished_);
-  }
-
-  const std::shared_ptr<const Method<Request, Response>> method_;
-  ::grpc::ServerCompletionQueue& queue_;
-  // The messages are in memory of their own, which goes at once.
-  google::protobuf::Arena arena_;
-  Request* const request_ = google::protobuf::Arena::CreateMessage<Request>(&arena_);
-  Response* const response_ = google::protobuf::Arena::CreateMessage<Response>(&arena_);
-  typename Method<Request, Response>::Responder responder_{&context_};
+  bool has_message_ = false;
+  // Most messages without their tensors fit here.
+  alignas(16) char block_[1024];
+  google::protobuf::Arena arena_{block_, sizeof(block_)};
 };
 
-// Begins to take the calls of a method.
-template <typename Request, typename Response>
-void listen(Shared& shared, ::grpc::ServerCompletionQueue& queue,
-            Method<Request, Response> method) {
-  using Typed = TypedCall<Request, Response>;
-  new Typed(shared, std::make_shared<const Method<Request, Response>>(std::move(method)), queue);
+// A call that waits for a model.
+class ModelCall : public UnaryCall {
+ public:
+  using UnaryCall::UnaryCall;
+
+ protected:
+  // Makes a request from the message. Further data of the tensors are in `memory`.
+  virtual serve::Result<serve::InferRequest> prepare(InputMemory& memory) = 0;
+  // Makes the answer; on a thread of the model server.
+  virtual const google::protobuf::MessageLite& write(const serve::InferResponse& response) = 0;
+
+ private:
+  void run() final;
+  void answer(const serve::Result<serve::InferResponse>& result);
+
+  InputMemory memory_;
+};
+
+// One method of a service.
+struct Method {
+  std::string path;  // "/package.Service/Method"
+  bool needs_token = true;
+  std::function<std::shared_ptr<Call>(CallStart start)> make;
+};
+
+// A method that is answered at once: body(request, answer) returns the status.
+template <typename Request, typename Response, typename Body>
+Method answered_now(std::string path, Body body) {
+  class NowCall : public UnaryCall {
+   public:
+    NowCall(CallStart start, const Body& body_in) : UnaryCall(std::move(start)), body_(body_in) {}
+
+   private:
+    google::protobuf::MessageLite& request() override { return *request_; }
+    void run() override {
+      auto* const answer = google::protobuf::Arena::CreateMessage<Response>(arena());
+      const serve::Status status = body_(std::as_const(*request_), *answer);
+      end(status, answer);
+    }
+    const Body body_;
+    Request* const request_ = google::protobuf::Arena::CreateMessage<Request>(arena());
+  };
+  return {.path = std::move(path), .make = [body = std::move(body)](CallStart start) {
+            return std::make_shared<NowCall>(std::move(start), body);
+          }};
+}
+
+// A method that a model answers: prepare(request, memory) returns the request for it,
+// write(request, response, answer) writes the answer.
+template <typename Request, typename Response, typename Prepare, typename Write>
+Method answered_by_model(std::string path, Prepare prepare, Write write) {
+  class TypedCall : public ModelCall {
+   public:
+    TypedCall(CallStart start, const Prepare& prepare_in, const Write& write_in)
+        : ModelCall(std::move(start)), prepare_(prepare_in), write_(write_in) {}
+
+   private:
+    google::protobuf::MessageLite& request() override { return *request_; }
+    serve::Result<serve::InferRequest> prepare(InputMemory& memory) override {
+      return prepare_(std::as_const(*request_), memory);
+    }
+    const google::protobuf::MessageLite& write(const serve::InferResponse& response) override {
+      auto* const answer = google::protobuf::Arena::CreateMessage<Response>(arena());
+      write_(std::as_const(*request_), response, *answer);
+      return *answer;
+    }
+    const Prepare prepare_;
+    const Write write_;
+    Request* const request_ = google::protobuf::Arena::CreateMessage<Request>(arena());
+  };
+  return {.path = std::move(path),
+          .make = [prepare = std::move(prepare), write = std::move(write)](CallStart start) {
+            return std::make_shared<TypedCall>(std::move(start), prepare, write);
+          }};
 }
 
 }  // namespace pando::grpc

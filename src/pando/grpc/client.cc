@@ -2,13 +2,18 @@
 #include "pando/grpc/client.h"
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
+#include <thread>
 
-#include <grpcpp/grpcpp.h>
-#include <open_inference.grpc.pb.h>
-#include <tensorflow_serving.grpc.pb.h>
+#include <open_inference.pb.h>
+#include <tensorflow_serving.pb.h>
 
 #include "pando/base/error.h"
+#include "pando/base/strings.h"
+#include "pando/grpc/framing_impl.h"
 #include "pando/grpc/tensors_impl.h"
+#include "pando/http/h2_client.h"
 
 namespace pando::grpc {
 namespace {
@@ -17,8 +22,20 @@ namespace tfs = tensorflow::serving;
 using serve::Code;
 using serve::ElementType;
 
-serve::Status status_of_call(const ::grpc::Status& status) {
-  return {.code = static_cast<Code>(status.error_code()), .message = status.error_message()};
+serve::Status status_of_call(const http::CallAnswer& answer) {
+  const std::string* const number = answer.header("grpc-status");
+  const std::string* const message = answer.header("grpc-message");
+  if (number == nullptr) {
+    const std::string* const status = answer.header(":status");
+    return serve::failure(Code::unknown,
+                          "the server is no server of gRPC; it answered with status ",
+                          status == nullptr ? "none" : *status);
+  }
+  serve::Status status{.code = static_cast<Code>(parse_int(*number).value_or(2))};
+  if (message != nullptr && !http::percent_decode(*message, status.message)) {
+    status.message = *message;
+  }
+  return status;
 }
 
 std::optional<ElementType> element_type_of(tensorflow::DataType type) {
@@ -29,50 +46,76 @@ std::optional<ElementType> element_type_of(tensorflow::DataType type) {
   return std::nullopt;
 }
 
-std::shared_ptr<::grpc::Channel> channel_to(const ClientOptions& options) {
-  ::grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
-  arguments.SetMaxReceiveMessageSize(-1);
-  return ::grpc::CreateCustomChannel(concat(options.host, ":", options.port),
-                                     ::grpc::InsecureChannelCredentials(), arguments);
+std::string frame_of(const google::protobuf::MessageLite& message) {
+  std::string frame(kPrefixBytes, '\0');
+  message.AppendToString(&frame);
+  write_prefix(frame.data(), static_cast<uint32_t>(frame.size() - kPrefixBytes));
+  return frame;
+}
+
+std::string method_path(const char* method) {
+  return concat("/tensorflow.serving.PredictionService/", method);
 }
 
 }  // namespace
 
 struct Client::Impl {
   explicit Impl(ClientOptions options_in)
-      : options(std::move(options_in)),
-        channel(channel_to(options)),
-        predictions(tfs::PredictionService::NewStub(channel)),
-        inference(inference::GRPCInferenceService::NewStub(channel)) {}
+      : options(std::move(options_in)), connection(options.host, options.port) {}
 
-  void set_up(::grpc::ClientContext& context, std::chrono::duration<double> at_most) const {
-    context.set_deadline(std::chrono::system_clock::now() +
-                         std::chrono::duration_cast<std::chrono::microseconds>(at_most));
-    if (!options.token.empty()) context.AddMetadata("authorization", "Bearer " + options.token);
+  // Sends a message with its prefix; reads the answer, unless the status is a failure.
+  serve::Status call(const std::string& path, std::string_view frame,
+                     google::protobuf::MessageLite& answer, std::chrono::duration<double> at_most) {
+    const auto left = std::chrono::ceil<std::chrono::microseconds>(at_most);
+    std::vector<http::Header> headers = {{"content-type", "application/grpc"},
+                                         {"te", "trailers"},
+                                         {"user-agent", "pando-request"},
+                                         {"grpc-timeout", timeout_text(left)}};
+    if (!options.token.empty()) headers.push_back({"authorization", "Bearer " + options.token});
+    const http::CallAnswer got = connection.call(path, headers, frame, http::Clock::now() + left);
+    if (got.kind == http::CallAnswer::Kind::broken) {
+      return serve::failure(Code::unavailable, got.problem);
+    }
+    if (got.kind == http::CallAnswer::Kind::late) {
+      return serve::failure(Code::deadline_exceeded, "Deadline Exceeded");
+    }
+    serve::Status status = status_of_call(got);
+    if (status.ok() && !read_answer(got.body, answer)) {
+      status = serve::failure(Code::internal, "the answer cannot be read");
+    }
+    return status;
+  }
+
+  static bool read_answer(std::string_view body, google::protobuf::MessageLite& answer) {
+    MessageSplitter splitter(std::numeric_limits<int>::max());
+    MessageSplitter::Message message;
+    return splitter.next(body, message) == MessageSplitter::Found::message && !message.is_packed &&
+           answer.ParseFromArray(message.bytes.data(), static_cast<int>(message.bytes.size()));
   }
 
   const ClientOptions options;
-  std::shared_ptr<::grpc::Channel> channel;
-  std::unique_ptr<tfs::PredictionService::Stub> predictions;
-  std::unique_ptr<inference::GRPCInferenceService::Stub> inference;
-  tfs::PredictRequest tf_request;
-  inference::ModelInferRequest oip_request;
+  http::CallClient connection;
+  std::string prepared;  // by prepare()
 };
 
 Client::Client(ClientOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Client::~Client() = default;
 
 serve::Result<Signature> Client::signature(std::chrono::duration<double> at_most) {
-  ::grpc::ClientContext context;
-  impl_->set_up(context, at_most);
-  context.set_wait_for_ready(true);
+  constexpr std::chrono::milliseconds kPause{50};
   tfs::GetModelMetadataRequest request;
   request.mutable_model_spec()->set_name(impl_->options.model);
   request.add_metadata_field("signature_def");
   tfs::GetModelMetadataResponse response;
-  const ::grpc::Status status = impl_->predictions->GetModelMetadata(&context, request, &response);
-  if (!status.ok()) return status_of_call(status);
+  const auto until = http::Clock::now() + std::chrono::ceil<http::Clock::duration>(at_most);
+  serve::Status status;
+  do {  // until somebody listens
+    status = impl_->call(method_path("GetModelMetadata"), frame_of(request), response,
+                         until - http::Clock::now());
+    if (status.code != Code::unavailable) break;
+    std::this_thread::sleep_for(kPause);
+  } while (http::Clock::now() < until);
+  if (!status.ok()) return status;
   tfs::SignatureDefMap map;
   const auto found = response.metadata().find("signature_def");
   if (found == response.metadata().end() || !found->second.UnpackTo(&map) ||
@@ -92,53 +135,51 @@ serve::Result<Signature> Client::signature(std::chrono::duration<double> at_most
 
 void Client::prepare(const serve::InputTensor& input) {
   const bool is_encoded = input.type == ElementType::bytes;
-  impl_->tf_request.Clear();
-  impl_->oip_request.Clear();
   if (impl_->options.open_inference) {
-    impl_->oip_request.set_model_name(impl_->options.model);
-    auto& to = *impl_->oip_request.add_inputs();
+    inference::ModelInferRequest request;
+    request.set_model_name(impl_->options.model);
+    auto& to = *request.add_inputs();
     to.set_name(input.name);
     to.set_datatype(std::string(oip_type(input.type)));
     to.mutable_shape()->Assign(input.shape.begin(), input.shape.end());
     for (const auto& element : input.elements) {
       to.mutable_contents()->add_bytes_contents(std::string(element));
     }
-    if (!is_encoded) {
-      impl_->oip_request.add_raw_input_contents(input.data.data(), input.data.size());
-    }
+    if (!is_encoded) request.add_raw_input_contents(input.data.data(), input.data.size());
+    impl_->prepared = frame_of(request);
     return;
   }
-  impl_->tf_request.mutable_model_spec()->set_name(impl_->options.model);
-  tensorflow::TensorProto& to = (*impl_->tf_request.mutable_inputs())[input.name];
+  tfs::PredictRequest request;
+  request.mutable_model_spec()->set_name(impl_->options.model);
+  tensorflow::TensorProto& to = (*request.mutable_inputs())[input.name];
   to.set_dtype(tf_type(input.type));
   for (const int64_t size : input.shape) to.mutable_tensor_shape()->add_dim()->set_size(size);
   for (const auto& element : input.elements) to.add_string_val(std::string(element));
   if (!is_encoded) to.set_tensor_content(input.data.data(), input.data.size());
+  impl_->prepared = frame_of(request);
 }
 
 serve::Status Client::infer(std::chrono::duration<double> at_most) {
-  ::grpc::ClientContext context;
-  impl_->set_up(context, at_most);
   if (impl_->options.open_inference) {
     inference::ModelInferResponse response;
-    return status_of_call(impl_->inference->ModelInfer(&context, impl_->oip_request, &response));
+    return impl_->call("/inference.GRPCInferenceService/ModelInfer", impl_->prepared, response,
+                       at_most);
   }
   tfs::PredictResponse response;
-  return status_of_call(impl_->predictions->Predict(&context, impl_->tf_request, &response));
+  return impl_->call(method_path("Predict"), impl_->prepared, response, at_most);
 }
 
 serve::Result<std::vector<std::pair<std::string, float>>> Client::classify(
     const std::string& picture, std::chrono::duration<double> at_most) {
-  ::grpc::ClientContext context;
-  impl_->set_up(context, at_most);
   tfs::ClassificationRequest request;
   request.mutable_model_spec()->set_name(impl_->options.model);
   auto& example = *request.mutable_input()->mutable_example_list()->add_examples();
   auto& feature = (*example.mutable_features()->mutable_feature())["input"];
   feature.mutable_bytes_list()->add_value(picture);
   tfs::ClassificationResponse response;
-  const ::grpc::Status status = impl_->predictions->Classify(&context, request, &response);
-  if (!status.ok()) return status_of_call(status);
+  const serve::Status status =
+      impl_->call(method_path("Classify"), frame_of(request), response, at_most);
+  if (!status.ok()) return status;
   std::vector<std::pair<std::string, float>> classes;
   if (response.result().classifications_size() > 0) {
     for (const auto& one : response.result().classifications(0).classes()) {

@@ -1,6 +1,6 @@
 // The service of the Open Inference Protocol.
 // SPDX-License-Identifier: MIT
-#include <open_inference.grpc.pb.h>
+#include <open_inference.pb.h>
 
 #include "pando/base/strings.h"
 #include "pando/grpc/services_impl.h"
@@ -12,6 +12,7 @@ using serve::Code;
 using serve::InferRequest;
 using serve::InferResponse;
 using serve::Result;
+using serve::Status;
 
 Result<serve::ModelSpec> oip_spec(const std::string& name, const std::string& version) {
   serve::ModelSpec spec;
@@ -36,118 +37,98 @@ void write_metadata(
   }
 }
 
-using OpenInference = inference::GRPCInferenceService;
-
-class OpenInferenceService
-    : public OpenInference::WithAsyncMethod_ModelInfer<OpenInference::Service> {
- public:
-  explicit OpenInferenceService(Shared& shared) : shared_(shared) {}
-
-  void listen_at(::grpc::ServerCompletionQueue& queue) {
-    listen<inference::ModelInferRequest, inference::ModelInferResponse>(
-        shared_, queue,
-        {.expect =
-             [this](auto* context, auto* message, auto* responder, auto* own, void* tag) {
-               RequestModelInfer(context, message, responder, own, own, tag);
-             },
-         .handle = [this](auto& call, const auto& message,
-                          auto& answer) { infer(call, message, answer); }});
+Status tell_metadata(const serve::ModelServer& models,
+                     const inference::ModelMetadataRequest& message,
+                     inference::ModelMetadataResponse& answer) {
+  const auto spec = oip_spec(message.name(), message.version());
+  if (!spec) return spec.status();
+  const auto servable = models.find(*spec);
+  if (!servable) return servable.status();
+  answer.set_name((*servable)->name());
+  const auto status = models.status({.name = spec->name});
+  for (const auto& version : status ? status->versions : std::vector<serve::VersionStatus>()) {
+    if (version.state != serve::VersionState::available) continue;
+    answer.add_versions(std::to_string(version.version));
   }
+  answer.set_platform("pando");
+  write_metadata((*servable)->inputs(), *answer.mutable_inputs());
+  write_metadata((*servable)->outputs(), *answer.mutable_outputs());
+  return {};
+}
 
-  ::grpc::Status ServerLive(ServerContext* context, const inference::ServerLiveRequest*,
-                            inference::ServerLiveResponse* answer) override {
-    return answer_now(shared_, context, [&] {
-      answer->set_live(shared_.models.live());
-      return ::grpc::Status::OK;
-    });
-  }
+Result<InferRequest> infer_request(const serve::ModelServer& models,
+                                   const inference::ModelInferRequest& message,
+                                   InputMemory& memory) {
+  const auto spec = oip_spec(message.model_name(), message.model_version());
+  if (!spec) return spec.status();
+  const auto servable = models.find(*spec);
+  if (!servable) return servable.status();
+  auto tensors = tensors_of(message, memory);
+  if (!tensors) return tensors.status();
+  InferRequest request;
+  request.servable = *servable;
+  request.inputs = std::move(*tensors);
+  for (const auto& output : message.outputs()) request.outputs.push_back(output.name());
+  return request;
+}
 
-  ::grpc::Status ServerReady(ServerContext* context, const inference::ServerReadyRequest*,
-                             inference::ServerReadyResponse* answer) override {
-    return answer_now(shared_, context, [&] {
-      answer->set_ready(shared_.models.ready());
-      return ::grpc::Status::OK;
-    });
-  }
+void write_answer(const inference::ModelInferRequest& message, const InferResponse& response,
+                  inference::ModelInferResponse& answer) {
+  answer.set_model_name(response.servable->name());
+  answer.set_model_version(std::to_string(response.servable->version()));
+  answer.set_id(message.id());
+  write_outputs(response, message.raw_input_contents_size() > 0, answer);
+}
 
-  ::grpc::Status ModelReady(ServerContext* context, const inference::ModelReadyRequest* message,
-                            inference::ModelReadyResponse* answer) override {
-    return answer_now(shared_, context, [&] {
-      const auto spec = oip_spec(message->name(), message->version());
-      if (!spec) return to_grpc(spec.status());
-      answer->set_ready(shared_.models.ready(*spec));
-      return ::grpc::Status::OK;
-    });
-  }
+std::string path_of(const char* method) {
+  return concat("/inference.GRPCInferenceService/", method);
+}
 
-  ::grpc::Status ServerMetadata(ServerContext* context, const inference::ServerMetadataRequest*,
-                                inference::ServerMetadataResponse* answer) override {
-    return answer_now(shared_, context, [&] {
-      answer->set_name("pando");
-      answer->set_version(shared_.options.version);
-      answer->add_extensions("binary_tensor_data");
-      return ::grpc::Status::OK;
-    });
-  }
-
-  ::grpc::Status ModelMetadata(ServerContext* context,
-                               const inference::ModelMetadataRequest* message,
-                               inference::ModelMetadataResponse* answer) override {
-    return answer_now(shared_, context, [&] {
-      const auto spec = oip_spec(message->name(), message->version());
-      if (!spec) return to_grpc(spec.status());
-      const auto servable = shared_.models.find(*spec);
-      if (!servable) return to_grpc(servable.status());
-      answer->set_name((*servable)->name());
-      const auto status = shared_.models.status({.name = spec->name});
-      for (const auto& version : status ? status->versions : std::vector<serve::VersionStatus>()) {
-        if (version.state != serve::VersionState::available) continue;
-        answer->add_versions(std::to_string(version.version));
-      }
-      answer->set_platform("pando");
-      write_metadata((*servable)->inputs(), *answer->mutable_inputs());
-      write_metadata((*servable)->outputs(), *answer->mutable_outputs());
-      return ::grpc::Status::OK;
-    });
-  }
-
- private:
-  void infer(ModelCall& call, const inference::ModelInferRequest& message,
-             inference::ModelInferResponse& answer) const {
-    call.answer_later([&](InputMemory& memory) { return infer_request(message, memory); },
-                      [&message, &answer](const InferResponse& response) {
-                        answer.set_model_name(response.servable->name());
-                        answer.set_model_version(std::to_string(response.servable->version()));
-                        answer.set_id(message.id());
-                        write_outputs(response, message.raw_input_contents_size() > 0, answer);
-                        return ::grpc::Status::OK;
-                      });
-  }
-
-  Result<InferRequest> infer_request(const inference::ModelInferRequest& message,
-                                     InputMemory& memory) const {
-    const auto spec = oip_spec(message.model_name(), message.model_version());
-    if (!spec) return spec.status();
-    const auto servable = shared_.models.find(*spec);
-    if (!servable) return servable.status();
-    auto tensors = tensors_of(message, memory);
-    if (!tensors) return tensors.status();
-    InferRequest request;
-    request.servable = *servable;
-    request.inputs = std::move(*tensors);
-    for (const auto& output : message.outputs()) request.outputs.push_back(output.name());
-    return request;
-  }
-
-  Shared& shared_;
-};
+// What the protocol asks of the server itself.
+std::vector<Method> state_methods(const std::shared_ptr<Shared>& shared) {
+  return {answered_now<inference::ServerLiveRequest, inference::ServerLiveResponse>(
+              path_of("ServerLive"),
+              [shared](const auto&, auto& answer) {
+                answer.set_live(shared->models.live());
+                return Status();
+              }),
+          answered_now<inference::ServerReadyRequest, inference::ServerReadyResponse>(
+              path_of("ServerReady"),
+              [shared](const auto&, auto& answer) {
+                answer.set_ready(shared->models.ready());
+                return Status();
+              }),
+          answered_now<inference::ServerMetadataRequest, inference::ServerMetadataResponse>(
+              path_of("ServerMetadata"), [shared](const auto&, auto& answer) {
+                answer.set_name("pando");
+                answer.set_version(shared->options.version);
+                answer.add_extensions("binary_tensor_data");
+                return Status();
+              })};
+}
 
 }  // namespace
 
-ServiceParts make_open_inference_service(Shared& shared) {
-  auto service = std::make_unique<OpenInferenceService>(shared);
-  const auto listen = [own = service.get()](auto& queue) { own->listen_at(queue); };
-  return {.service = std::move(service), .listen = listen};
+std::vector<Method> open_inference_methods(const std::shared_ptr<Shared>& shared) {
+  std::vector<Method> methods = state_methods(shared);
+  methods.push_back(answered_now<inference::ModelReadyRequest, inference::ModelReadyResponse>(
+      path_of("ModelReady"), [shared](const auto& message, auto& answer) -> Status {
+        const auto spec = oip_spec(message.name(), message.version());
+        if (!spec) return spec.status();
+        answer.set_ready(shared->models.ready(*spec));
+        return {};
+      }));
+  methods.push_back(answered_now<inference::ModelMetadataRequest, inference::ModelMetadataResponse>(
+      path_of("ModelMetadata"), [shared](const auto& message, auto& answer) {
+        return tell_metadata(shared->models, message, answer);
+      }));
+  methods.push_back(answered_by_model<inference::ModelInferRequest, inference::ModelInferResponse>(
+      path_of("ModelInfer"),
+      [shared](const auto& message, InputMemory& memory) {
+        return infer_request(shared->models, message, memory);
+      },
+      write_answer));
+  return methods;
 }
 
 }  // namespace pando::grpc

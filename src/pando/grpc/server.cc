@@ -1,158 +1,136 @@
 // SPDX-License-Identifier: MIT
 #include "pando/grpc/server.h"
 
-#include <chrono>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <thread>
+#include <map>
 
-#include <absl/synchronization/mutex.h>
-#include <grpc/support/log.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/resource_quota.h>
-
-#include "pando/base/error.h"
-#include "pando/base/threads.h"
 #include "pando/grpc/services_impl.h"
+#include "pando/http/h2_server.h"
 
 namespace pando::grpc {
 namespace {
 
-constexpr int kMostThreads = 128;  // of gRPC, for calls that need no model
-constexpr std::chrono::milliseconds kLastCalls{1};
+using serve::Code;
+using serve::failure;
+using serve::Status;
 
-std::string pem_of(const std::string& path) {
-  std::ifstream file(path);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file || text.empty()) throw IoError("TLS: cannot read '", path, "'");
-  return text;
+constexpr std::string_view kContentType = "application/grpc";
+
+http::H2ServerOptions transport_options(const Shared& shared) {
+  const ServerOptions& options = shared.options;
+  http::H2ServerOptions own;
+  own.protocol = "gRPC";
+  own.address = options.address;
+  own.port = options.port;
+  own.unix_socket = options.unix_socket;
+  own.tls = {options.tls_certificate, options.tls_key, options.tls_client_ca};
+  own.answer_headers = {{"content-type", std::string(kContentType)},
+                        {"grpc-accept-encoding", "identity,deflate,gzip"}};
+  own.io_threads = shared.io_threads;
+  if (shared.helps) own.after_reads = [&models = shared.models] { return models.help(); };
+  own.limits.connections = options.max_connections;
+  return own;
 }
 
-std::shared_ptr<::grpc::ServerCredentials> credentials_of(const ServerOptions& options) {
-  if (options.tls_certificate.empty()) return ::grpc::InsecureServerCredentials();
-  ::grpc::SslServerCredentialsOptions tls;
-  tls.pem_key_cert_pairs.push_back({pem_of(options.tls_key), pem_of(options.tls_certificate)});
-  if (!options.tls_client_ca.empty()) {
-    tls.pem_root_certs = pem_of(options.tls_client_ca);
-    tls.client_certificate_request = GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
-  }
-  return ::grpc::SslServerCredentials(tls);
+bool is_grpc(std::string_view type) {
+  if (!type.starts_with(kContentType)) return false;
+  const std::string_view rest = type.substr(kContentType.size());
+  return rest.empty() || rest.starts_with(';') || rest == "+proto" || rest.starts_with("+proto;");
 }
 
-std::string place_of(const ServerOptions& options) {
-  const bool is_ipv6 = options.address.find(':') != std::string::npos;
-  return concat(is_ipv6 ? "[" : "", options.address, is_ipv6 ? "]:" : ":", options.port);
+bool has_token(const ServerOptions& options, std::string_view authorization) {
+  return options.token.empty() ||
+         http::equal_in_constant_time(authorization, "Bearer " + options.token);
 }
 
-// Switches of the whole process.
-void enable_plugins() {
-  static const bool done = [] {
-    ::grpc::EnableDefaultHealthCheckService(false);  // health.cc is ours
-    ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-    // Debian's locks look for cycles of locks, which costs a tenth of what gRPC takes.
-    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-    // Our own errors say what fails; its log has lines of its sources.
-    if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
-    return true;
-  }();
-  static_cast<void>(done);
-}
-
-void set_limits(const ServerOptions& options, ::grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
-  builder.SetMaxSendMessageSize(-1);
-  builder.SetResourceQuota(::grpc::ResourceQuota("pando").SetMaxThreads(kMostThreads));
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port that is taken is an error
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1024);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);  // finds clients that are gone
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+serve::Clock::time_point deadline_of(const http::CallHead& head) {
+  const auto left = parse_timeout(head.header("grpc-timeout"));
+  return left ? serve::Clock::now() + *left : serve::Clock::time_point::max();
 }
 
 }  // namespace
 
-struct Server::Impl {
-  Impl(ServerOptions options_in, serve::ModelServer& models)
-      : options(std::move(options_in)), shared{.options = options, .models = models} {
-    enable_plugins();
-    services.push_back(make_prediction_service(shared));
-    services.push_back(make_model_service(shared));
-    services.push_back(make_open_inference_service(shared));
-    services.push_back(make_health_service(shared));
-    ::grpc::ServerBuilder builder;
-    set_limits(options, builder);
-    const auto credentials = credentials_of(options);
-    builder.AddListeningPort(place_of(options), credentials, &port);
-    if (!options.unix_socket.empty()) {
-      builder.AddListeningPort("unix:" + options.unix_socket, credentials);
-    }
-    for (const ServiceParts& parts : services) builder.RegisterService(parts.service.get());
-    queue = builder.AddCompletionQueue();
-    server = builder.BuildAndStart();
-    if (server == nullptr || port == 0) {
-      if (server != nullptr) server->Shutdown(std::chrono::system_clock::now());
-      empty_queue();
-      throw IoError("gRPC: cannot listen at ", place_of(options),
-                    "; is the port taken, and are the TLS files right?");
-    }
-    for (const ServiceParts& parts : services) {
-      if (parts.listen) parts.listen(*queue);
-    }
-    calls = start_thread("pando-grpc", [this](const std::stop_token&) { take_events(); });
-  }
-
-  ~Impl() {
-    shared.stopping = true;
-    server->Shutdown(std::chrono::system_clock::now());
-    // Calls that a model still computes need the queue for their answers.
-    while (shared.expected_calls > 0 || shared.open_calls > 0) {
-      std::this_thread::sleep_for(kLastCalls);
-    }
-    queue->Shutdown();
-    calls.join();
-  }
-
-  void take_events() const {
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue->Next(&tag, &ok)) {
-      const auto event = *static_cast<ModelCall::Event*>(tag);
-      (event.call->*event.happen)(ok);
+struct Server::Impl : http::CallService {
+  Impl(ServerOptions options, serve::ModelServer& models)
+      : shared(std::make_shared<Shared>(std::move(options), models)), watch(start_health(shared)) {
+    add(prediction_methods(shared));
+    add(model_methods(shared));
+    add(open_inference_methods(shared));
+    add(health_methods(watch));
+    add(reflection_methods());
+    try {
+      server = std::make_unique<http::H2Server>(transport_options(*shared), *this);
+    } catch (...) {
+      stop_health(*watch);
+      throw;
     }
   }
 
-  // A queue must be empty before it goes.
-  void empty_queue() const {
-    queue->Shutdown();
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue->Next(&tag, &ok)) {
+  ~Impl() override {
+    shared->stopping = true;
+    server.reset();
+    stop_health(*watch);
+  }
+
+  void add(std::vector<Method> list) {
+    for (Method& method : list) {
+      std::string path = method.path;
+      methods.emplace(std::move(path), std::move(method));
     }
   }
 
-  const ServerOptions options;
-  Shared shared;
-  int port = 0;
-  std::vector<ServiceParts> services;
-  std::unique_ptr<::grpc::ServerCompletionQueue> queue;
-  std::unique_ptr<::grpc::Server> server;
-  std::jthread calls;
+  std::shared_ptr<http::CallHandler> begin(const http::CallHead& head,
+                                           std::shared_ptr<http::CallSink> sink) override {
+    const int http_status = head.method != "POST"                   ? 405
+                            : !is_grpc(head.header("content-type")) ? 415
+                                                                    : 200;
+    if (http_status != 200) {
+      sink->send({.is_last = true, .status = http_status});
+      return nullptr;
+    }
+    CallStart start{.shared = shared, .sink = sink, .deadline = deadline_of(head)};
+    const auto method = methods.find(head.path);
+    const Status status = check(head, method == methods.end() ? nullptr : &method->second, start);
+    if (!status.ok()) {
+      refuse(*sink, status);
+      return nullptr;
+    }
+    return method->second.make(std::move(start));
+  }
+
+  Status check(const http::CallHead& head, const Method* method, CallStart& start) const {
+    if (method == nullptr) {
+      return failure(Code::unimplemented, "this server has no method '", head.path, "'");
+    }
+    if (method->needs_token && !has_token(shared->options, head.header("authorization"))) {
+      return failure(Code::unauthenticated,
+                     "expected the metadata 'authorization: Bearer TOKEN' with the server's token");
+    }
+    const std::string_view encoding = head.header("grpc-encoding");
+    if (encoding == "gzip" || encoding == "deflate") {
+      start.packing = Packing::zlib;
+    } else if (!encoding.empty() && encoding != "identity") {
+      return failure(Code::unimplemented, "expected grpc-encoding identity, deflate or gzip, got '",
+                     encoding, "'");
+    }
+    return {};
+  }
+
+  const std::shared_ptr<Shared> shared;
+  const std::shared_ptr<HealthWatch> watch;
+  std::map<std::string, Method, std::less<>> methods;
+  std::unique_ptr<http::H2Server> server;
 };
 
 Server::Server(ServerOptions options, serve::ModelServer& models)
     : impl_(std::make_unique<Impl>(std::move(options), models)) {}
 Server::~Server() = default;
 
-int Server::port() const { return impl_->port; }
-int64_t Server::open_calls() const { return impl_->shared.open_calls; }
+int Server::port() const { return impl_->server->port(); }
+int64_t Server::open_calls() const { return impl_->server->open_calls(); }
 
 bool Server::drain(std::chrono::milliseconds at_most) {
-  const auto deadline = std::chrono::system_clock::now() + at_most;
-  impl_->shared.stopping = true;      // ends the calls that watch the health
-  impl_->server->Shutdown(deadline);  // waits, then cancels what is left
-  return std::chrono::system_clock::now() < deadline;
+  impl_->shared->stopping = true;  // ends the calls that watch the health
+  return impl_->server->drain(at_most);
 }
 
 }  // namespace pando::grpc

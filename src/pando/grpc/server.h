@@ -18,6 +18,8 @@ struct ServerOptions {
   int port = 8500;                       // 0: any free one
   std::string unix_socket;               // listens there too, if not empty
   int64_t max_message_bytes = 64 << 20;  // of a request
+  int64_t max_connections = 4096;        // more: the client that waits longest is closed
+  int io_threads = 0;                    // 0: as many as the models advise
   std::string version;                   // of the program, for clients that ask
   // PEM files. With a client_ca, clients need a certificate of it.
   std::string tls_certificate;
@@ -31,7 +33,8 @@ struct ServerOptions {
 // Answers from the constructor on, by threads of its own. `models` must outlive it.
 class Server {
  public:
-  // Throws IoError if it cannot listen, or read a file of TLS.
+  // Throws IoError if it cannot listen, or read a file of TLS; InvalidArgument for an address that
+  // cannot be.
   Server(ServerOptions options, serve::ModelServer& models);
   ~Server();  // ends calls that are not answered
   Server(const Server&) = delete;
@@ -39,9 +42,9 @@ class Server {
 
   int port() const;
   int64_t open_calls() const;
-  // Refuses new calls and waits until all others are answered. Returns false if the time was too
-  // short; the remaining calls are then cancelled. Health says NOT_SERVING as soon as the models
-  // drain.
+  // Refuses new calls and waits until all others are answered and their clients have gone. Returns
+  // false if the time was too short; the destructor cancels the remaining calls. Health says
+  // NOT_SERVING as soon as the models drain.
   bool drain(std::chrono::milliseconds at_most);
 
  private:

@@ -1,23 +1,24 @@
-// The services, made one by one so that each source compiles one family of generated code.
+// The services as lists of methods, made one by one so that each source compiles one family of
+// messages.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <vector>
 
 #include "pando/grpc/call_impl.h"
 
 namespace pando::grpc {
 
-struct ServiceParts {
-  std::unique_ptr<::grpc::Service> service;
-  // Begins to take the calls that wait for a model, when the server runs. Empty: it has none.
-  std::function<void(::grpc::ServerCompletionQueue& queue)> listen;
-};
+std::vector<Method> prediction_methods(const std::shared_ptr<Shared>& shared);
+std::vector<Method> model_methods(const std::shared_ptr<Shared>& shared);
+std::vector<Method> open_inference_methods(const std::shared_ptr<Shared>& shared);
+std::vector<Method> reflection_methods();
 
-ServiceParts make_prediction_service(Shared& shared);
-ServiceParts make_model_service(Shared& shared);
-ServiceParts make_open_inference_service(Shared& shared);
-ServiceParts make_health_service(Shared& shared);
+// Health; its thread follows the state of the models for clients that watch it. Calls keep it.
+class HealthWatch;
+std::shared_ptr<HealthWatch> start_health(std::shared_ptr<Shared> shared);
+void stop_health(HealthWatch& watch);  // waits for the thread; before the last owner goes
+std::vector<Method> health_methods(const std::shared_ptr<HealthWatch>& watch);
 
 }  // namespace pando::grpc

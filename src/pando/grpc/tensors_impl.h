@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,8 +17,9 @@
 
 namespace pando::grpc {
 
-// Keeps what a request does not hold itself in the form that the model needs.
-using InputMemory = std::deque<std::vector<std::byte>>;
+// Keeps what a request does not hold itself in the form that the model needs; takes no memory while
+// it is empty.
+using InputMemory = std::list<std::vector<std::byte>>;
 
 tensorflow::DataType tf_type(serve::ElementType type);
 std::string_view oip_type(serve::ElementType type);  // "FP32"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
-#include <tensorflow_serving.grpc.pb.h>
+#include <tensorflow_serving.pb.h>
 
 #include "pando/base/error.h"
 #include "pando/grpc/services_impl.h"
@@ -18,10 +18,7 @@ using serve::InferResponse;
 using serve::OutputTensor;
 using serve::Result;
 using serve::Servable;
-
-::grpc::Status invalid(const std::string& message) {
-  return {::grpc::StatusCode::INVALID_ARGUMENT, message};
-}
+using serve::Status;
 
 // The version that a request asks for.
 Result<serve::ModelSpec> spec_of(const tfs::ModelSpec& message) {
@@ -97,146 +94,103 @@ void write_infos(const std::vector<serve::TensorInfo>& infos,
   }
 }
 
-using Tf = tfs::PredictionService;
-// What waits for a model is taken from the queue of the server, the rest is answered at once.
-using TfService = Tf::WithAsyncMethod_Predict<
-    Tf::WithAsyncMethod_Classify<Tf::WithAsyncMethod_Regress<Tf::Service>>>;
-
-class PredictionService : public TfService {
- public:
-  explicit PredictionService(Shared& shared) : shared_(shared) {}
-
-  void listen_at(::grpc::ServerCompletionQueue& queue) {
-    listen<tfs::PredictRequest, tfs::PredictResponse>(
-        shared_, queue,
-        {.expect = [this](
-                       auto* context, auto* message, auto* responder, auto* own,
-                       void* tag) { RequestPredict(context, message, responder, own, own, tag); },
-         .handle = [this](auto& call, const auto& message,
-                          auto& answer) { predict(call, message, answer); }});
-    listen<tfs::ClassificationRequest, tfs::ClassificationResponse>(
-        shared_, queue,
-        {.expect = [this](
-                       auto* context, auto* message, auto* responder, auto* own,
-                       void* tag) { RequestClassify(context, message, responder, own, own, tag); },
-         .handle = [this](auto& call, const auto& message,
-                          auto& answer) { classify(call, message, answer); }});
-    listen<tfs::RegressionRequest, tfs::RegressionResponse>(
-        shared_, queue,
-        {.expect = [this](
-                       auto* context, auto* message, auto* responder, auto* own,
-                       void* tag) { RequestRegress(context, message, responder, own, own, tag); },
-         .handle = [this](auto& call, const auto& message,
-                          auto& answer) { regress(call, message, answer); }});
+Result<InferRequest> predict_request(const Shared& shared, const tfs::PredictRequest& message,
+                                     InputMemory& memory) {
+  auto servable = find(shared.models, message.model_spec());
+  if (!servable) return servable.status();
+  InferRequest request;
+  request.servable = *servable;
+  for (const auto& [name, proto] : message.inputs()) {
+    auto tensor = tensor_of(name, proto, shared.options.max_message_bytes, memory);
+    if (!tensor) return tensor.status();
+    request.inputs.push_back(std::move(*tensor));
   }
+  request.outputs.assign(message.output_filter().begin(), message.output_filter().end());
+  return request;
+}
 
-  ::grpc::Status GetModelMetadata(ServerContext* context,
-                                  const tfs::GetModelMetadataRequest* message,
-                                  tfs::GetModelMetadataResponse* answer) override {
-    return answer_now(shared_, context, [&] {
-      if (message->metadata_field().empty()) {
-        return invalid("GetModelMetadataRequest must specify at least one metadata_field");
-      }
-      for (const std::string& field : message->metadata_field()) {
-        if (field != "signature_def")
-          return invalid("Metadata field " + field + " is not supported");
-      }
-      const auto servable = find(shared_.models, message->model_spec());
-      if (!servable) return to_grpc(servable.status());
-      tfs::SignatureDefMap map;
-      auto& signature = (*map.mutable_signature_def())[(*servable)->signature()];
-      write_infos((*servable)->inputs(), *signature.mutable_inputs());
-      write_infos((*servable)->outputs(), *signature.mutable_outputs());
-      signature.set_method_name("tensorflow/serving/predict");
-      (*answer->mutable_metadata())["signature_def"].PackFrom(map);
-      write_spec(**servable, *answer->mutable_model_spec());
-      return ::grpc::Status::OK;
-    });
+void write_prediction(const tfs::PredictRequest& message, const InferResponse& response,
+                      tfs::PredictResponse& answer) {
+  // Clients that list their numbers may not know how to read bytes.
+  bool as_content = false;
+  for (const auto& [name, tensor] : message.inputs()) {
+    as_content = as_content || !tensor.tensor_content().empty();
   }
-
- private:
-  void predict(ModelCall& call, const tfs::PredictRequest& message,
-               tfs::PredictResponse& answer) const {
-    call.answer_later([&](InputMemory& memory) { return predict_request(message, memory); },
-                      [&message, &answer](const InferResponse& response) {
-                        // Clients that list their numbers may not know how to read bytes.
-                        bool as_content = false;
-                        for (const auto& [name, tensor] : message.inputs()) {
-                          as_content = as_content || !tensor.tensor_content().empty();
-                        }
-                        for (const OutputTensor& output : response.outputs) {
-                          write_tensor(output, as_content,
-                                       (*answer.mutable_outputs())[output.name]);
-                        }
-                        write_spec(*response.servable, *answer.mutable_model_spec());
-                        return ::grpc::Status::OK;
-                      });
+  for (const OutputTensor& output : response.outputs) {
+    write_tensor(output, as_content, (*answer.mutable_outputs())[output.name]);
   }
+  write_spec(*response.servable, *answer.mutable_model_spec());
+}
 
-  void classify(ModelCall& call, const tfs::ClassificationRequest& message,
-                tfs::ClassificationResponse& answer) const {
-    call.answer_later(
-        [&](InputMemory& memory) {
-          return example_request(shared_.models, message.model_spec(), message.input(), memory);
-        },
-        [&answer](const InferResponse& response) {
-          const OutputTensor& output = scores_of(response, 0, "classify");
-          const std::vector<std::string>& labels = response.servable->facts().labels;
-          const int64_t classes = output.shape.size() == 2 ? output.shape[1] : 1;
-          for (int64_t i = 0; i < output.shape[0]; ++i) {
-            auto& sample = *answer.mutable_result()->add_classifications();
-            for (int64_t k = 0; k < classes; ++k) {
-              auto& one = *sample.add_classes();
-              const auto place = static_cast<size_t>(k);
-              one.set_label(place < labels.size() ? labels[place] : std::to_string(k));
-              one.set_score(number_at(output, i * classes + k));
-            }
-          }
-          write_spec(*response.servable, *answer.mutable_model_spec());
-          return ::grpc::Status::OK;
-        });
-  }
-
-  void regress(ModelCall& call, const tfs::RegressionRequest& message,
-               tfs::RegressionResponse& answer) const {
-    call.answer_later(
-        [&](InputMemory& memory) {
-          return example_request(shared_.models, message.model_spec(), message.input(), memory);
-        },
-        [&answer](const InferResponse& response) {
-          const OutputTensor& output = scores_of(response, 1, "regress");
-          for (int64_t i = 0; i < output.shape[0]; ++i) {
-            answer.mutable_result()->add_regressions()->set_value(number_at(output, i));
-          }
-          write_spec(*response.servable, *answer.mutable_model_spec());
-          return ::grpc::Status::OK;
-        });
-  }
-
-  Result<InferRequest> predict_request(const tfs::PredictRequest& message,
-                                       InputMemory& memory) const {
-    auto servable = find(shared_.models, message.model_spec());
-    if (!servable) return servable.status();
-    InferRequest request;
-    request.servable = *servable;
-    for (const auto& [name, proto] : message.inputs()) {
-      auto tensor = tensor_of(name, proto, shared_.options.max_message_bytes, memory);
-      if (!tensor) return tensor.status();
-      request.inputs.push_back(std::move(*tensor));
+void write_classes(const tfs::ClassificationRequest&, const InferResponse& response,
+                   tfs::ClassificationResponse& answer) {
+  const OutputTensor& output = scores_of(response, 0, "classify");
+  const std::vector<std::string>& labels = response.servable->facts().labels;
+  const int64_t classes = output.shape.size() == 2 ? output.shape[1] : 1;
+  for (int64_t i = 0; i < output.shape[0]; ++i) {
+    auto& sample = *answer.mutable_result()->add_classifications();
+    for (int64_t k = 0; k < classes; ++k) {
+      auto& one = *sample.add_classes();
+      const auto place = static_cast<size_t>(k);
+      one.set_label(place < labels.size() ? labels[place] : std::to_string(k));
+      one.set_score(number_at(output, i * classes + k));
     }
-    request.outputs.assign(message.output_filter().begin(), message.output_filter().end());
-    return request;
   }
+  write_spec(*response.servable, *answer.mutable_model_spec());
+}
 
-  Shared& shared_;
-};
+void write_values(const tfs::RegressionRequest&, const InferResponse& response,
+                  tfs::RegressionResponse& answer) {
+  const OutputTensor& output = scores_of(response, 1, "regress");
+  for (int64_t i = 0; i < output.shape[0]; ++i) {
+    answer.mutable_result()->add_regressions()->set_value(number_at(output, i));
+  }
+  write_spec(*response.servable, *answer.mutable_model_spec());
+}
+
+Status tell_signature(const serve::ModelServer& models, const tfs::GetModelMetadataRequest& message,
+                      tfs::GetModelMetadataResponse& answer) {
+  if (message.metadata_field().empty()) {
+    return failure(Code::invalid_argument,
+                   "GetModelMetadataRequest must specify at least one metadata_field");
+  }
+  for (const std::string& field : message.metadata_field()) {
+    if (field == "signature_def") continue;
+    return failure(Code::invalid_argument, "Metadata field ", field, " is not supported");
+  }
+  const auto servable = find(models, message.model_spec());
+  if (!servable) return servable.status();
+  tfs::SignatureDefMap map;
+  auto& signature = (*map.mutable_signature_def())[(*servable)->signature()];
+  write_infos((*servable)->inputs(), *signature.mutable_inputs());
+  write_infos((*servable)->outputs(), *signature.mutable_outputs());
+  signature.set_method_name("tensorflow/serving/predict");
+  (*answer.mutable_metadata())["signature_def"].PackFrom(map);
+  write_spec(**servable, *answer.mutable_model_spec());
+  return {};
+}
 
 }  // namespace
 
-ServiceParts make_prediction_service(Shared& shared) {
-  auto service = std::make_unique<PredictionService>(shared);
-  const auto listen = [own = service.get()](auto& queue) { own->listen_at(queue); };
-  return {.service = std::move(service), .listen = listen};
+std::vector<Method> prediction_methods(const std::shared_ptr<Shared>& shared) {
+  const std::string service = "/tensorflow.serving.PredictionService/";
+  const auto examples = [shared](const auto& message, InputMemory& memory) {
+    return example_request(shared->models, message.model_spec(), message.input(), memory);
+  };
+  return {answered_by_model<tfs::PredictRequest, tfs::PredictResponse>(
+              service + "Predict",
+              [shared](const auto& message, InputMemory& memory) {
+                return predict_request(*shared, message, memory);
+              },
+              write_prediction),
+          answered_by_model<tfs::ClassificationRequest, tfs::ClassificationResponse>(
+              service + "Classify", examples, write_classes),
+          answered_by_model<tfs::RegressionRequest, tfs::RegressionResponse>(
+              service + "Regress", examples, write_values),
+          answered_now<tfs::GetModelMetadataRequest, tfs::GetModelMetadataResponse>(
+              service + "GetModelMetadata", [shared](const auto& message, auto& answer) {
+                return tell_signature(shared->models, message, answer);
+              })};
 }
 
 }  // namespace pando::grpc

@@ -96,6 +96,7 @@ grpc::ServerOptions grpc_options(const app::ServeFlags& flags) {
   options.port = std::max(flags.port, 0);
   options.unix_socket = flags.grpc_socket_path;
   options.max_message_bytes = flags.grpc_max_message_bytes;
+  options.max_connections = flags.max_connections;
   options.version = PANDO_VERSION;
   options.tls_certificate = flags.tls_certificate;
   options.tls_key = flags.tls_key;

@@ -38,6 +38,7 @@ void replay(const std::string& name, void (*target)(Input input)) {
 }
 
 TEST(ServerFuzz, BodiesOfHttp) { replay("http_body", http_body); }
+TEST(ServerFuzz, FramesOfGrpc) { replay("grpc_frames", grpc_frames); }
 TEST(ServerFuzz, RequestsOfGrpc) { replay("protobuf_request", protobuf_request); }
 
 }  // namespace
