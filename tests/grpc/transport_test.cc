@@ -230,5 +230,61 @@ TEST(GrpcTransport, ReflectionTellsFiles) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
+::grpc::Status predict(const std::string& place,
+                       const tensorflow::serving::PredictRequest& message) {
+  ::grpc::ClientContext context;
+  tensorflow::serving::PredictResponse answer;
+  return tensorflow::serving::PredictionService::NewStub(channel_to(place))
+      ->Predict(&context, message, &answer);
+}
+
+// nghttp2 would not send long trailers, and the call would hang.
+TEST(GrpcTransport, RefusalsThatRepeatLongNamesAreShort) {
+  SmallServer small;
+  tensorflow::serving::PredictRequest message;
+  std::string name;
+  for (int i = 0; i < 50'000; ++i) name += "\u00e9";
+  message.mutable_model_spec()->set_name(name);
+  const auto status = predict(small.place(), message);
+  EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
+  EXPECT_LE(status.error_message().size(), 1024U);
+}
+
+TEST(GrpcTransport, MoreInputsThanTheModelHasAreRefused) {
+  SmallServer small;
+  tensorflow::serving::PredictRequest message;
+  message.mutable_model_spec()->set_name("m");
+  for (const std::string input : {"x", "y", "z"}) {
+    auto& tensor = (*message.mutable_inputs())[input];
+    tensor.set_dtype(tensorflow::DT_FLOAT);
+    tensor.mutable_tensor_shape()->add_dim()->set_size(1 << 24);
+    tensor.add_float_val(1);
+  }
+  const auto status = predict(small.place(), message);
+  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_SAYS(status.error_message(), "1 input", "got 3");
+}
+
+TEST(GrpcTransport, MethodsForEverybodyTakeSmallMessages) {
+  SmallServer small;
+  const auto stub = reflection::ServerReflection::NewStub(channel_to(small.place()));
+  ::grpc::ClientContext context;
+  const auto stream = stub->ServerReflectionInfo(&context);
+  reflection::ServerReflectionRequest request;
+  request.set_file_by_filename(std::string(100'000, 'x'));
+  stream->Write(request);
+  reflection::ServerReflectionResponse answer;
+  EXPECT_FALSE(stream->Read(&answer));
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST(GrpcTransport, FewerConnectionsThanThreads) {
+  ServerOptions options;
+  options.io_threads = 4;
+  options.max_connections = 1;
+  SmallServer small(options);
+  EXPECT_EQ(infer(channel_to(small.place())).error_message(), "");
+}
+
 }  // namespace
 }  // namespace pando::grpc

@@ -11,10 +11,10 @@
 namespace pando::plan {
 namespace {
 
-PlanOptions small_options() {
+PlanOptions small_options(const std::string& micro_batch = "8") {
   std::ostringstream out;
-  const std::vector<std::string> args = {"--model", "mnist_cnn",   "--micro-batch-size",
-                                         "8",       "--instances", "2"};
+  const std::vector<std::string> args = {"--model",   "mnist_cnn",   "--micro-batch-size",
+                                         micro_batch, "--instances", "2"};
   return *parse_plan_options(args, out);
 }
 
@@ -78,6 +78,18 @@ TEST(Measure, CallsAreThoseOfTheProgram) {
   EXPECT_GE(costs.shared_bytes(), 3 * weights);
   EXPECT_EQ(costs.moment_bytes(), 0);  // the model has no batch normalisation
   EXPECT_FALSE(costs.replica(devices, 1000).has_value());
+}
+
+// A call in tiles has an event for each tile; all of them count.
+TEST(Measure, CallsInTilesSumToTheMeasuredTime) {
+  const PlanOptions options = small_options("128");
+  MeasuredCosts costs(options.train, {.seconds = 0.1});
+  const int devices = costs.cores();
+  const auto cost = costs.replica(devices, 1);
+  ASSERT_TRUE(cost.has_value());
+  const Measurement& found = costs.measured(devices);
+  EXPECT_NEAR(sum(cost->stages) + found.packing + found.update, found.seconds,
+              1e-6 * found.seconds);
 }
 
 }  // namespace

@@ -18,16 +18,28 @@ constexpr int64_t kMostHeldBytes = int64_t{1} << 30;  // of all requests that ar
 // zlib packs nothing further than this, so only the size is limited.
 constexpr double kAnyRatio = 2000;
 
-Status too_large(const ServerOptions& options, int64_t length) {
+// Messages may repeat what the client sent. nghttp2 sends no more than 64 KiB of trailers, and
+// clients accept less.
+constexpr size_t kMostStatusText = 1024;
+
+Status too_large(const CallStart& start, int64_t length) {
   return failure(Code::resource_exhausted, "Received message larger than max (", length, " vs. ",
-                 options.max_message_bytes, ")");
+                 start.max_message_bytes, ")");
+}
+
+// The beginning of the text, cut between two characters of UTF-8.
+std::string_view shortened(std::string_view text) {
+  if (text.size() <= kMostStatusText) return text;
+  size_t length = kMostStatusText;
+  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
+  return text.substr(0, length);
 }
 
 http::CallPart last_part(const Status& status) {
   http::CallPart part{.is_last = true};
   part.trailers.push_back({"grpc-status", std::to_string(static_cast<int>(status.code))});
   if (!status.message.empty()) {
-    part.trailers.push_back({"grpc-message", percent_encoded(status.message)});
+    part.trailers.push_back({"grpc-message", percent_encoded(shortened(status.message))});
   }
   if (status.retry_after_sec > 0) {  // what gRPC's own retries understand
     const auto wait = static_cast<int64_t>(std::ceil(status.retry_after_sec * 1e3));
@@ -83,7 +95,7 @@ void Call::on_data(std::string_view bytes) {
           return end(failure(Code::resource_exhausted,
                              "the server holds too many large requests at once; try again later"));
         case Found::message: take(message); break;
-        case Found::too_large: return end(too_large(shared().options, splitter_.length()));
+        case Found::too_large: return end(too_large(start_, splitter_.length()));
         case Found::broken: return end(failure(Code::internal, "expected a message of gRPC"));
       }
     }
@@ -97,13 +109,13 @@ void Call::take(const MessageSplitter::Message& message) {
   if (start_.packing == Packing::none) {
     return end(failure(Code::internal, "the message is packed, but grpc-encoding says it is not"));
   }
-  const int64_t most = shared().options.max_message_bytes;
+  const int64_t most = start_.max_message_bytes;
   std::string unpacked;
   switch (http::inflate_body(message.bytes, {.bytes = most, .ratio = kAnyRatio}, unpacked)) {
     case http::InflateResult::done: return on_message(unpacked);
     case http::InflateResult::broken:
       return end(failure(Code::invalid_argument, "the message is no whole gzip or deflate stream"));
-    case http::InflateResult::too_large: return end(too_large(shared().options, most + 1));
+    case http::InflateResult::too_large: return end(too_large(start_, most + 1));
   }
 }
 

@@ -45,6 +45,7 @@ struct CallStart {
   std::shared_ptr<http::CallSink> sink;
   serve::Clock::time_point deadline = serve::Clock::time_point::max();
   Packing packing = Packing::none;
+  int64_t max_message_bytes = 0;  // of a message from the client, unpacked
 };
 
 // Ends a call without a message.
@@ -89,7 +90,7 @@ class Call : public http::CallHandler, public std::enable_shared_from_this<Call>
 
   const CallStart start_;
   const serve::Clock::time_point began_ = serve::Clock::now();
-  MessageSplitter splitter_{start_.shared->options.max_message_bytes};
+  MessageSplitter splitter_{start_.max_message_bytes};
   int64_t counted_ = 0;  // of Shared::held_bytes
   std::atomic<bool> has_ended_{false};
   // Shared with the request, which may outlive the call in the queue of the model.

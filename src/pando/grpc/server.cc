@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/grpc/server.h"
 
+#include <algorithm>
 #include <map>
 
 #include "pando/grpc/services_impl.h"
@@ -14,6 +15,8 @@ using serve::failure;
 using serve::Status;
 
 constexpr std::string_view kContentType = "application/grpc";
+// Of a message to a method that everybody may call: health and reflection.
+constexpr int64_t kMostPublicBytes = 64 << 10;
 
 http::H2ServerOptions transport_options(const Shared& shared) {
   const ServerOptions& options = shared.options;
@@ -105,6 +108,8 @@ struct Server::Impl : http::CallService {
       return failure(Code::unauthenticated,
                      "expected the metadata 'authorization: Bearer TOKEN' with the server's token");
     }
+    const int64_t most = shared->options.max_message_bytes;
+    start.max_message_bytes = method->needs_token ? most : std::min(most, kMostPublicBytes);
     const std::string_view encoding = head.header("grpc-encoding");
     if (encoding == "gzip" || encoding == "deflate") {
       start.packing = Packing::zlib;

@@ -42,9 +42,9 @@ class Server {
 
   int port() const;
   int64_t open_calls() const;
-  // Refuses new calls and waits until all others are answered and their clients have gone. Returns
-  // false if the time was too short; the destructor cancels the remaining calls. Health says
-  // NOT_SERVING as soon as the models drain.
+  // Tells clients to send no more calls, and waits until all others are answered and their clients
+  // have gone. Returns false if the time was too short; the destructor cancels the remaining calls.
+  // Health says NOT_SERVING as soon as the models drain.
   bool drain(std::chrono::milliseconds at_most);
 
  private:

@@ -98,6 +98,11 @@ Result<InferRequest> predict_request(const Shared& shared, const tfs::PredictReq
                                      InputMemory& memory) {
   auto servable = find(shared.models, message.model_spec());
   if (!servable) return servable.status();
+  const size_t expected = (*servable)->inputs().size();
+  if (static_cast<size_t>(message.inputs_size()) > expected) {  // each may become a large tensor
+    return failure(Code::invalid_argument, "the model has ", counted(expected, "input"), ", got ",
+                   message.inputs_size());
+  }
   InferRequest request;
   request.servable = *servable;
   for (const auto& [name, proto] : message.inputs()) {

@@ -36,7 +36,7 @@ class H2Stream::Answer : public IoThread::Task {
 };
 
 H2Stream::H2Stream(std::shared_ptr<H2Connection> connection, int32_t id, Clock::time_point now)
-    : connection_(std::move(connection)), id_(id), began_(now), progress_(now) {}
+    : connection_(std::move(connection)), id_(id), began_(now), progress_(now), taken_(now) {}
 H2Stream::~H2Stream() = default;
 
 void H2Stream::send(CallPart part) {
@@ -198,24 +198,31 @@ void H2Connection::close() {
   thread_->forget(this);
 }
 
-void H2Connection::answer(H2Stream& stream, CallPart part) {
-  if (is_closed_ || stream.is_over_ || stream.is_answered_) return;
-  stream.waiting_ += part.data.size();
-  if (!part.is_last &&
-      static_cast<int64_t>(stream.waiting_) > shared_.options.limits.stream_bytes) {
-    return reset(stream, NGHTTP2_ENHANCE_YOUR_CALM);
-  }
+void H2Connection::add_part(H2Stream& stream, CallPart part, Clock::time_point now) {
   if (!part.data.empty()) stream.parts_.push_back(std::move(part.data));
   if (part.is_last) {
     stream.is_answered_ = true;
     stream.trailers_ = std::move(part.trailers);
   }
-  stream.progress_ = Clock::now();
+  stream.progress_ = now;
   if (!stream.has_begun_) {
     submit_head(stream, part.status);
   } else if (stream.is_deferred_) {
     stream.is_deferred_ = false;
     nghttp2_session_resume_data(session_, stream.id_);
+  }
+}
+
+void H2Connection::answer(H2Stream& stream, CallPart part) {
+  if (is_closed_ || stream.is_over_ || stream.is_answered_) return;
+  const Clock::time_point now = Clock::now();
+  if (stream.waiting_ == 0) stream.taken_ = now;
+  stream.waiting_ += part.data.size();
+  if (!part.is_last &&
+      static_cast<int64_t>(stream.waiting_) > shared_.options.limits.stream_bytes) {
+    reset(stream, NGHTTP2_ENHANCE_YOUR_CALM);
+  } else {
+    add_part(stream, std::move(part), now);
   }
   if (is_in_read_ || is_unflushed_) return;
   is_unflushed_ = true;
@@ -270,7 +277,9 @@ void H2Connection::check_time(Clock::time_point now) {
 void H2Connection::check_streams(Clock::time_point now) {
   const H2Limits& limits = shared_.options.limits;
   for (const auto& [id, stream] : streams_) {
-    if (stream->is_answered_) {  // the client does not take it
+    if (stream->waiting_ > 0 && now - stream->taken_ > limits.write_timeout) {
+      reset(*stream, NGHTTP2_CANCEL);  // the client does not take it
+    } else if (stream->is_answered_) {
       if (now - stream->progress_ > limits.write_timeout) reset(*stream, NGHTTP2_CANCEL);
     } else if (stream->handler_ != nullptr) {
       const bool waits = !stream->has_ended_ && !stream->handler_->may_idle();

@@ -56,6 +56,7 @@ class H2Stream : public CallSink, public std::enable_shared_from_this<H2Stream> 
   const int32_t id_;
   const Clock::time_point began_;
   Clock::time_point progress_;  // bytes moved
+  Clock::time_point taken_;     // the client took bytes of the answer, or the first one came
   std::shared_ptr<CallHandler> handler_;
 
   // Names and values one after the other, and how long each is.
@@ -129,6 +130,7 @@ class H2Connection : public Session, public std::enable_shared_from_this<H2Conne
   void end_call(H2Stream& stream);
   ssize_t take(H2Stream& stream, uint8_t* to, size_t bytes, uint32_t& flags);
 
+  void add_part(H2Stream& stream, CallPart part, Clock::time_point now);
   void submit_head(H2Stream& stream, int status);
   void check_streams(Clock::time_point now);
 
@@ -145,6 +147,7 @@ class H2Connection : public Session, public std::enable_shared_from_this<H2Conne
   Clock::time_point head_began_ = since_;      // of a head that is not complete
   Clock::time_point drain_began_ = since_;
   Clock::time_point pinged_ = since_;
+  int32_t head_id_ = 0;      // the stream of the last head
   int64_t idle_frames_ = 0;  // since the last look at the clock
   int handled_ = 0;          // calls whose requests are complete
   bool is_reading_ = false;  // a read is under way

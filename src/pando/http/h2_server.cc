@@ -25,8 +25,8 @@ class H2Server::Impl {
     tls_ = make_tls_context(own.tls);
     if (tls_ != nullptr) choose_h2(*tls_);
     for (int i = 0; i < own.io_threads; ++i) {
-      threads_.push_back(
-          std::make_shared<IoThread>(own.limits.connections / own.io_threads, own.after_reads));
+      threads_.push_back(std::make_shared<IoThread>(
+          share_of(own.limits.connections, own.io_threads), own.after_reads));
     }
     listener_.emplace(
         ListenOptions{.protocol = own.protocol,

@@ -103,7 +103,8 @@ struct H2Connection::Callbacks {
           connection.say_goodbye();
         }
         return 0;
-      case NGHTTP2_WINDOW_UPDATE: return 0;
+      case NGHTTP2_WINDOW_UPDATE:
+      case NGHTTP2_RST_STREAM: return 0;  // nghttp2 limits their rate
       default: ++connection.idle_frames_; return 0;
     }
   }
@@ -171,6 +172,7 @@ bool H2Connection::open_session() {
 
 void H2Connection::begin_head(int32_t id) {
   is_in_head_ = true;
+  head_id_ = id;
   head_began_ = heard_;
   if (streams_.contains(id)) return;  // trailers
   streams_.emplace(id, std::make_shared<H2Stream>(shared_from_this(), id, heard_));
@@ -205,7 +207,8 @@ void H2Connection::end_request(H2Stream& stream) {
 }
 
 void H2Connection::end_call(H2Stream& stream) {
-  streams_.erase(stream.id_);  // the caller keeps it
+  streams_.erase(stream.id_);                       // the caller keeps it
+  if (head_id_ == stream.id_) is_in_head_ = false;  // nghttp2 has refused the head
   if (stream.has_ended_) --handled_;
   since_ = heard_;
   stream.end(shared_);
@@ -249,7 +252,7 @@ ssize_t H2Connection::take(H2Stream& stream, uint8_t* to, size_t bytes, uint32_t
     stream.sent_ = 0;
   }
   stream.waiting_ -= taken;
-  if (taken > 0) stream.progress_ = Clock::now();
+  if (taken > 0) stream.progress_ = stream.taken_ = Clock::now();
   if (!stream.parts_.empty()) return static_cast<ssize_t>(taken);
   if (stream.is_answered_) {
     flags |= NGHTTP2_DATA_FLAG_EOF;

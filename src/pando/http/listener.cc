@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <condition_variable>
 
 #include <fmt/core.h>
@@ -55,6 +56,10 @@ void check_thread_count(const std::string& protocol, int threads) {
   if (threads < 1 || threads > 64) {
     throw InvalidArgument(protocol, ": expected 1 to 64 I/O threads, got ", threads);
   }
+}
+
+int64_t share_of(int64_t connections, int threads) {
+  return std::max<int64_t>(1, (connections + threads - 1) / threads);
 }
 
 Listener::Listener(ListenOptions options, const Threads& threads, Give give)

@@ -1,7 +1,8 @@
-// Listens at an address and at a Unix socket, and gives what it accepts to threads by turns.
+// Listens at an address and at a Unix socket, and gives what it accepts to threads in turn.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -60,5 +61,7 @@ class Listener {
 
 // Throws InvalidArgument unless a server can have so many.
 void check_thread_count(const std::string& protocol, int threads);
+// The connections of each thread, at least one.
+int64_t share_of(int64_t connections, int threads);
 
 }  // namespace pando::http

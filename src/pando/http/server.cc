@@ -23,8 +23,8 @@ class Server::Impl {
     const ServerOptions& own = shared_->options;
     tls_ = make_tls_context(own.tls);
     for (int i = 0; i < own.io_threads; ++i) {
-      threads_.push_back(
-          std::make_shared<IoThread>(own.limits.connections / own.io_threads, own.after_reads));
+      threads_.push_back(std::make_shared<IoThread>(
+          share_of(own.limits.connections, own.io_threads), own.after_reads));
     }
     listener_.emplace(
         ListenOptions{.protocol = "HTTP",

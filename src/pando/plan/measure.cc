@@ -109,16 +109,27 @@ class EventSeconds {
     }
     return 0;
   }
-  // Seconds of the calls, by op and node.
+  // Seconds of the calls of a worker in an update, by op and node. A call in tiles has an event for
+  // each tile.
   std::map<std::string, double> calls() const {
+    const double updates = std::max(1.0, count(profile::EventKind::update));
     std::map<std::string, double> calls;
     for (const auto& [key, seconds] : seconds_) {
-      if (key.first == profile::EventKind::op) calls[key.second] = middle(seconds);
+      if (key.first != profile::EventKind::op) continue;
+      calls[key.second] = middle(seconds) * static_cast<double>(seconds.size()) / updates;
     }
     return calls;
   }
 
  private:
+  // The events of this kind, of all workers.
+  double count(profile::EventKind kind) const {
+    size_t events = 0;
+    for (const auto& [key, seconds] : seconds_) {
+      if (key.first == kind) events += seconds.size();
+    }
+    return static_cast<double>(events);
+  }
   static double middle(std::vector<double> seconds) {
     const auto half = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
     std::nth_element(seconds.begin(), half, seconds.end());
@@ -201,8 +212,7 @@ std::vector<Stage> stages_of(const compiler::Program& program,
       for (const int index : segment.calls) {
         const compiler::Call& call = program.calls()[static_cast<size_t>(index)];
         const auto known = call_seconds.find(call.node->op() + " " + call.node->name());
-        const double of_tile = known == call_seconds.end() ? 0 : known->second;
-        const double seconds = of_tile * static_cast<double>(call.tiles);
+        const double seconds = known == call_seconds.end() ? 0 : known->second;
         const bool backward = section.backward || (!program.pipelined() && is_backward(call));
         (backward ? stage.seconds.backward : stage.seconds.forward) += seconds;
         done += seconds;

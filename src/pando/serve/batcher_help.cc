@@ -50,8 +50,9 @@ int Batcher::free_workers(Clock::time_point now) {
 
 // A model whose requests were short when they came may be slower now.
 void Batcher::wake_for_others() {
-  const bool is_waiting =
-      std::ranges::any_of(active_, [](const auto& model) { return !model->queue().jobs.empty(); });
+  const bool is_waiting = std::ranges::any_of(active_, [this](const auto& model) {
+    return !model->queue().jobs.empty() && !is_short(model->queue());
+  });
   if (is_waiting) work_.notify_all();
 }
 
@@ -84,9 +85,8 @@ bool Batcher::help() {
   batch.pieces.clear();
   lock.lock();
   end_batch(batch, seconds_between(begin, Clock::now()));
-  if (pick_short() != nullptr) return true;
   wake_for_others();
-  return false;
+  return pick_short() != nullptr;
 }
 
 }  // namespace pando::serve

@@ -129,7 +129,7 @@ class ServeRun {
 
   int run() {
     const auto begin = std::chrono::steady_clock::now();
-    raise_file_limit(flags_.max_connections);
+    raise_file_limit(2 * flags_.max_connections);  // by HTTP, and as many by gRPC
     keep_freed_memory();
     serve::ServerConfig config = server_config(flags_);
     if (!flags_.trace.empty()) config.trace = &trace_.emplace();

@@ -279,7 +279,7 @@ MeasuredSplits Model::Impl::measure_splits(int stages, const Dataset& data, int6
   const Dataset few = data.take(kSteps * batch);
   FitOptions fit{.batch_size = batch, .shuffle = false, .verbose = 0};
   copy.fit(few, fit);  // memory and caches are warm afterwards
-  profile::Trace trace({.events_per_track = size_t{1} << 16});
+  profile::Trace trace({.events_per_track = size_t{1} << 20});  // calls in tiles make many
   fit.trace = &trace;
   copy.fit(few, fit);
   MeasuredSplits chosen = train::choose_splits(train::layer_seconds(copy.network(), trace), stages);

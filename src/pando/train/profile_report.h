@@ -33,9 +33,9 @@ struct ProfileReport {
   std::string json;
 };
 
-// Options of a trace for a report: enough events for some hundred steps of most models, few enough
-// for memory and for a file that a viewer opens quickly. Later events are only counted, and the
-// report says so.
+// Options of a trace for a report: enough events for some dozens to some hundreds of steps, few
+// enough for memory and for a file that a viewer opens quickly. Later events are only counted, and
+// the report says so.
 inline constexpr profile::TraceOptions kProfileTrace = {.events_per_track = size_t{1} << 16};
 
 struct ProfileFiles {

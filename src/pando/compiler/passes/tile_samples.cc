@@ -156,7 +156,7 @@ class Chainer {
   bool reads_sums_of_links(const ir::Node& node) const {
     return std::ranges::any_of(links_, [&](const Link& link) {
       return link.cut.sums && std::ranges::any_of(node.inputs(), [&](const ir::Value* value) {
-               return value->producer() == link.node;
+               return viewed(value)->producer() == link.node;
              });
     });
   }
