@@ -187,6 +187,30 @@ class BoardProgram(unittest.TestCase):
             for process in [*ended.values(), *endless.values()]:
                 process.wait(timeout=60)
 
+    def test_a_thousand_runs_open_in_a_second(self):
+        for i in range(1000):
+            write_run(self.runs / f"run{i}", best={"value": i / 1000, "epoch": 1},
+                      points=[1 / (k + 1) for k in range(64)])
+        with Board(self.runs, "--port", "0") as board:
+            begin = time.monotonic()
+            status, page = board.ask("/")
+            listed = board.ask("/api/runs")[1]
+            took = time.monotonic() - begin
+        self.assertEqual(status, 200)
+        self.assertIn(b"<title>Runs", page)
+        self.assertEqual(len(json.loads(listed)["runs"]), 1000)
+        self.assertLess(took, 1)
+        print(f"a list of 1,000 runs opens in {1e3 * took:.0f} ms", flush=True)
+
+    def test_needs_no_grpc(self):
+        board = str(pathlib.Path(PANDO).with_name("pando-board"))
+        own, all_of_them = run("readelf", "-d", board).stdout, run("ldd", board).stdout
+        self.assertIn("libc.so", own)
+        self.assertIn("libc.so", all_of_them)
+        self.assertNotIn("nghttp2", own)  # libcurl has it
+        for name in ("grpc", "protobuf"):
+            self.assertNotIn(name, all_of_them)
+
     def test_only_this_machine_and_only_reading(self):
         write_run(self.runs / "a")
         with Board(self.runs, "--port", "0") as board:
