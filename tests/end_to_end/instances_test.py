@@ -2,6 +2,7 @@
 process up to rounding errors; a repeated run gives the same bits; there is one set of files; a run
 may be resumed with any number of instances; all instances stop and refuse together.
 Usage: instances_test.py PROGRAM MPIRUN."""
+import json
 import os
 import pathlib
 import signal
@@ -94,6 +95,8 @@ def is_like_one_process(jobs):
     names = sorted(path.name for path in (jobs.folder / "two" / "checkpoints").glob("*.h5"))
     expect(names == [f"epoch_{half / 2:.{1 if half % 2 == 0 else 4}f}.h5" for half in range(1, 7)],
            f"checkpoints {names}")
+    summary = json.loads((jobs.folder / "two" / "summary.json").read_text())
+    expect((summary["instances"], summary["state"]) == (2, "done"), f"summary {summary}")
     events = list((jobs.folder / "two").glob("events.out.tfevents.*"))
     expect(len(events) == 1, f"event files {events}")
 
