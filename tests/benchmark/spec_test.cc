@@ -77,8 +77,10 @@ flagged: {cmd: x, generated: true, needs: [a, ./b]}
   EXPECT_EQ(train.location, "sub");
   EXPECT_TRUE(train.allow_wandb);
   EXPECT_TRUE(train.needs_datasets);
-  ASSERT_EQ(train.notes.size(), 1u);
+  ASSERT_EQ(train.notes.size(), 3u);
   EXPECT_TRUE(says_all(train.notes[0], {"requirements_path", "ignored"}));
+  EXPECT_TRUE(says_all(train.notes[1], {"reference_directory", "ignored", "location"}));
+  EXPECT_TRUE(says_all(train.notes[2], {"output", "ignored", "--csv-metrics"}));
   EXPECT_EQ(all[2].parameters.rows,
             (std::vector<std::vector<std::string>>{{"1", "2"}, {"3", "4"}}));
   EXPECT_FALSE(all[2].needs_datasets);

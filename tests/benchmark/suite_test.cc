@@ -1,9 +1,13 @@
 #include "pando/benchmark/suite.h"
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "pando/app/job/exit_code.h"
@@ -266,6 +270,38 @@ TEST_F(SuiteTest, NotesProcessesThatAreLeftBehind) {
   const Done done = run("a_gen: {cmd: sh -c 'sleep 100 & sleep 100 & echo'}");
   EXPECT_EQ(done.code, 0);
   EXPECT_TRUE(says_all(done.out, {"note: left 2 processes running"}));
+}
+
+// Starts a process that is busy for some seconds and, because its parent ends, is none of ours.
+pid_t start_busy_stranger() {
+  prctl(PR_SET_CHILD_SUBREAPER, 0);  // an earlier test may have adopted orphans
+  int ends[2] = {};
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    const pid_t child = fork();
+    if (child != 0) _exit(write(ends[1], &child, sizeof child) > 0 ? 0 : 1);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    _exit(0);
+  }
+  waitpid(parent, nullptr, 0);
+  pid_t busy = 0;
+  EXPECT_EQ(read(ends[0], &busy, sizeof busy), static_cast<ssize_t>(sizeof busy));
+  close(ends[0]);
+  close(ends[1]);
+  return busy;
+}
+
+TEST_F(SuiteTest, NotesOtherProcessesThatDisturb) {
+  const pid_t busy = start_busy_stranger();
+  ASSERT_GT(busy, 0);
+  const Done done = run("a_gen: {cmd: sleep 1}");
+  EXPECT_EQ(kill(busy, SIGKILL), 0);  // it was not ended as a part of the command
+  EXPECT_EQ(done.code, 0);
+  EXPECT_TRUE(says_all(done.out, {"PASSED a_gen", "note: disturbed: other processes used"}));
+  EXPECT_EQ(done.out.find("left"), std::string::npos) << done.out;
 }
 
 }  // namespace

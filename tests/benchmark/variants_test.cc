@@ -96,6 +96,8 @@ TEST(Variants, ExpandVariablesThatHaveAValue) {
 
 TEST(Variants, CountTheProcessesOfMpirun) {
   EXPECT_EQ(processes_of("mpirun --tag-output --np 4 python x"), 4);
+  EXPECT_EQ(processes_of("mpirun --np=4 python x"), 4);
+  EXPECT_EQ(processes_of("mpirun --np= x"), 1);
   EXPECT_EQ(processes_of("mpirun -n 2 x"), 2);
   EXPECT_EQ(processes_of("pando run --np 4 x"), 1);
   EXPECT_EQ(processes_of("mpirun --np x"), 1);

@@ -59,8 +59,10 @@ void add_running(OptionTable& table, BenchmarkOptions& options) {
   table.add("stop-on-error", options.stop_on_error, "run no more after a variant has failed");
   table.add("compile-only", options.compile_only,
             "add --compile-only to every command, and look for no metrics");
-  table.add("profile", options.profile,
-            "add --profile to every `pando train`; its reports are beside the logs");
+  table.add(
+      "profile", options.profile,
+      "add --profile to every `pando train`, but not within sh -c '...'; its reports are beside "
+      "the logs");
   table.add("allow-wandb", options.allow_wandb,
             "leave flags that begin with --wandb in the commands");
 }

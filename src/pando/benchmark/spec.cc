@@ -94,6 +94,15 @@ void note_idle_keys(const ConfigValue& entry, Benchmark& benchmark) {
     if (find_set(entry, key) == nullptr) continue;
     benchmark.notes.push_back(concat(key, " is ignored: no Python packages are installed"));
   }
+  if (find_set(entry, "reference_directory") != nullptr) {
+    benchmark.notes.emplace_back(
+        "reference_directory is ignored: commands run in the folder of their file; use location");
+  }
+  if (find_set(entry, "output") != nullptr) {
+    benchmark.notes.emplace_back(
+        "output is ignored: the result files have all metrics, and --csv-metrics gives them "
+        "columns");
+  }
 }
 
 std::vector<std::string> read_needs(const ConfigValue& value) {

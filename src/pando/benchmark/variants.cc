@@ -190,9 +190,14 @@ std::string expand_variables(std::string_view text, const FindValue& value) {
 int processes_of(const std::string& command) {
   const Words words = split_at_spaces(command);
   auto word = std::find(words.begin(), words.end(), "mpirun");
-  for (; word != words.end() && word + 1 != words.end(); ++word) {
-    if (*word != "--np" && *word != "-np" && *word != "-n") continue;
-    const auto count = parse_int(*(word + 1));
+  for (; word != words.end(); ++word) {
+    std::string number;
+    if (word->starts_with("--np=")) {
+      number = word->substr(std::string_view("--np=").size());
+    } else if ((*word == "--np" || *word == "-np" || *word == "-n") && word + 1 != words.end()) {
+      number = *(word + 1);
+    }
+    const auto count = parse_int(number);
     if (count && *count > 0 && *count <= 1 << 20) return static_cast<int>(*count);
   }
   return 1;
