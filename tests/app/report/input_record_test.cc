@@ -34,10 +34,25 @@ TEST(InputRecord, LabelsOfMixedAndOtherSamples) {
   EXPECT_EQ(Json::parse(folder.read(kInputFile)).at("samples").dump(), "[[0,null]]");
 }
 
-TEST(InputRecord, NothingForOtherData) {
+TEST(InputRecord, NothingForOtherDataButTheirTime) {
   const TestFolder folder;
-  write_input_record(folder.path, input_record(Dataset::from_tensors(Tensor(DType::f32, {2, 7}))));
+  const Dataset numbers = Dataset::from_tensors(Tensor(DType::f32, {2, 7}));
+  write_input_record(folder.path, input_record(numbers));
   EXPECT_FALSE(std::filesystem::exists(folder.path / kInputFile));
+  const PreparationTime time{.samples = 30, .seconds = 0.25, .workers = 2};
+  write_input_record(folder.path, input_record(numbers, time));
+  const Json record = Json::parse(folder.read(kInputFile));
+  EXPECT_EQ(record.at("prepared").get<int>("samples"), 30);
+  EXPECT_EQ(record.at("prepared").get<double>("seconds"), 0.25);
+  EXPECT_EQ(record.find("samples"), nullptr);
+  EXPECT_FALSE(std::filesystem::exists(folder.path / kInputPictures));
+}
+
+TEST(InputRecord, MeasuresPreparation) {
+  const Dataset few = Dataset::from_tensors(Tensor(DType::f32, {3, 4, 4, 1}));
+  const PreparationTime time = measure_preparation(few, 2);
+  EXPECT_GT(time.samples, 0);
+  EXPECT_GT(time.seconds, 0);
 }
 
 }  // namespace

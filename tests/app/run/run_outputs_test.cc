@@ -9,6 +9,7 @@
 #include "pando/app/html/run_record.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/app/run/training_run.h"
+#include "pando/app/run/validation_report.h"
 #include "pando/base/json.h"
 #include "tests/app/html/page_data.h"
 #include "tests/app/training_run_fixture.h"
@@ -25,12 +26,30 @@ class ReportRun : public TrainingRunTest {
     return given;
   }
   Json report() const { return data_of_page(folder_.read("run/report.html")); }
+  Json classes() const { return report().at("details").items()[0].at("classes"); }
+  void run_until_stopped(TrainOptions endless) {
+    endless.num_epochs = 1000000;
+    std::thread sender([&] {
+      while (!std::filesystem::exists(folder_.path / "run/checkpoints/epoch_1.0.h5")) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+      kill(getpid(), SIGTERM);
+    });
+    EXPECT_EQ(run_training(endless), kStopped);
+    sender.join();
+  }
   std::string state() const { return report().at("runs").items()[0].get<std::string>("state"); }
 };
 
 class FailAtEpoch : public Callback {
  public:
-  void on_epoch_end(FitContext&, const Logs&) override { throw IoError("the disk is on fire"); }
+  explicit FailAtEpoch(int64_t epoch = 0) : epoch_(epoch) {}
+  void on_epoch_end(FitContext& context, const Logs&) override {
+    if (context.epoch >= epoch_) throw IoError("the disk is on fire");
+  }
+
+ private:
+  int64_t epoch_;
 };
 
 // Makes a folder where the report would be written.
@@ -57,6 +76,7 @@ TEST_F(ReportRun, DoneWithAllParts) {
   EXPECT_TRUE(
       details.at("classes").at("shown").get<std::string>("sheet").starts_with("data:image/png"));
   EXPECT_EQ(details.at("input").at("samples").items().size(), 24u);
+  EXPECT_GT(details.at("input").at("prepared").get<int>("samples"), 0);
   const Json& profile = details.at("profile");
   EXPECT_GT(profile.at("time").get<double>("span_seconds"), 0);
   EXPECT_FALSE(profile.at("memory").at("blocks").items().empty());
@@ -111,18 +131,35 @@ TEST_F(ReportRun, WithoutTheFlagThereIsNone) {
 }
 
 TEST_F(ReportRun, StoppedBySignal) {
-  TrainOptions endless = report_options();
-  endless.num_epochs = 1000000;
-  std::thread sender([&] {
-    while (!std::filesystem::exists(folder_.path / "run/checkpoints/epoch_1.0.h5")) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    kill(getpid(), SIGTERM);
-  });
-  EXPECT_EQ(run_training(endless), kStopped);
-  sender.join();
+  TrainOptions given = report_options();
+  given.phases.validation = ValidationTime::after;
+  run_until_stopped(given);
   EXPECT_EQ(state(), "stopped");
   EXPECT_TRUE(report().at("details").items()[0].at("classes").is_null());
+}
+
+TEST_F(ReportRun, StoppedBySignalAfterAValidation) {
+  TrainOptions given = report_options();
+  given.phases.validation = ValidationTime::during;
+  run_until_stopped(given);
+  EXPECT_EQ(state(), "stopped");
+  EXPECT_EQ(classes().get<int>("samples"), 50);
+  EXPECT_FALSE(classes().at("cells").items().empty());
+}
+
+// The weights of a run that is asked to stop are saved without waiting for its report.
+TEST_F(ReportRun, ASignalEndsTheReportOfAValidation) {
+  const TrainOptions given = report_options();
+  TrainingSetup setup(given, out_);
+  RunDirectory directory({.path = folder_.path / "run", .model = "mnist_cnn", .config = ""});
+  RunLog log(directory, out_, true);
+  const AgreedSignal signal(setup.instances);
+  const std::filesystem::path record = folder_.path / "run/class_report.json";
+  keep_report(setup, log, signal);
+  EXPECT_TRUE(std::filesystem::remove(record));
+  kill(getpid(), SIGTERM);
+  keep_report(setup, log, signal);
+  EXPECT_FALSE(std::filesystem::exists(record));
 }
 
 TEST_F(ReportRun, Failed) {
@@ -134,6 +171,23 @@ TEST_F(ReportRun, Failed) {
   EXPECT_EQ(report().at("runs").items()[0].get<std::string>("cause"), "the disk is on fire");
 }
 
+// Reports in the middle of training change no bits of it.
+TEST_F(ReportRun, FailedAfterValidations) {
+  TrainOptions given = report_options();
+  given.num_epochs = 3;
+  given.phases.validation = ValidationTime::during;
+  TrainingParts parts;
+  parts.callbacks.push_back(std::make_shared<FailAtEpoch>(1));
+  EXPECT_THROW(app::run_training(given, out_, parts), IoError);
+  EXPECT_EQ(state(), "failed");
+  EXPECT_EQ(classes().get<int>("samples"), 50);
+  TrainOptions plain = options("plain");
+  plain.phases.validation = ValidationTime::during;
+  EXPECT_EQ(run_training(plain), kDone);
+  EXPECT_EQ(folder_.read("run/checkpoints/epoch_2.0.h5"),
+            folder_.read("plain/checkpoints/epoch_2.0.h5"));
+}
+
 TEST_F(ReportRun, EarlyStopping) {
   TrainOptions given = report_options();
   given.num_epochs = 50;
@@ -143,6 +197,18 @@ TEST_F(ReportRun, EarlyStopping) {
   EXPECT_EQ(run_training(given), kDone);
   EXPECT_EQ(state(), "done");
   EXPECT_SAYS(report().at("runs").items()[0].get<std::string>("cause"), "early stopping");
+}
+
+TEST_F(ReportRun, EarlyStoppingKeepsTheClasses) {
+  TrainOptions given = report_options();
+  given.num_epochs = 50;
+  given.phases.validation = ValidationTime::during;
+  given.early_stopping.monitor = "val_loss";
+  given.early_stopping.min_delta = 100;
+  EXPECT_EQ(run_training(given), kDone);
+  EXPECT_EQ(state(), "done");
+  EXPECT_SAYS(report().at("runs").items()[0].get<std::string>("cause"), "early stopping");
+  EXPECT_EQ(classes().get<int>("samples"), 50);
 }
 
 // What cannot be written costs neither the result nor the exit code.

@@ -2,8 +2,10 @@
 #include "pando/app/report/input_record.h"
 
 #include <algorithm>
+#include <chrono>
 #include <span>
 
+#include "pando/base/clock.h"
 #include "pando/base/json.h"
 #include "pando/data/image/png.h"
 #include "pando/data/picture_sheet.h"
@@ -11,6 +13,8 @@
 
 namespace pando::app {
 namespace {
+
+constexpr double kPreparationSeconds = 0.2;
 
 // The class of a sample, also of one that is mixed; null for other labels.
 Json label_of(const Sample& sample) {
@@ -28,11 +32,9 @@ int64_t index_of(const Dataset& train, int64_t i, int64_t count) {
   return train.source()->sequential() ? i : i * train.size() / count;
 }
 
-}  // namespace
-
-InputRecord input_record(const Dataset& train) {
+// Adds the pictures of some samples to the record; returns the PNG.
+std::vector<uint8_t> add_pictures(const Dataset& train, Json& record) {
   const Field& x = train.fields()[0];
-  if (!is_picture(x.shape, x.dtype) || train.size() < 1) return {};
   const PictureSheetOptions options{.most_side = 64};
   const int64_t count = std::min({kInputSamples, train.size(), sheet_capacity(x.shape, options)});
   Json rows = Json::array();
@@ -45,18 +47,49 @@ InputRecord input_record(const Dataset& train) {
         return std::move(sample.fields[0]);
       },
       options);
-  const Json record = {{"version", 1},
-                       {"fields", to_string(train.fields())},
-                       {"columns", sheet.columns},
-                       {"tile", Json::Items{sheet.tile.height, sheet.tile.width}},
-                       {"samples", std::move(rows)}};
-  return {.json = record.dump() + "\n", .png = encode_png(sheet.image.view())};
+  record["columns"] = sheet.columns;
+  record["tile"] = Json::Items{sheet.tile.height, sheet.tile.width};
+  record["samples"] = std::move(rows);
+  return encode_png(sheet.image.view());
+}
+
+}  // namespace
+
+PreparationTime measure_preparation(const Dataset& train, int64_t batch_size) {
+  BatchStream stream = train.batch(batch_size).repeat();
+  Batch batch;
+  stream.next(batch);  // opens files
+  PreparationTime time;
+  const auto begin = std::chrono::steady_clock::now();
+  while (time.seconds < kPreparationSeconds && stream.next(batch)) {
+    time.samples += batch.valid;
+    time.seconds = seconds_since(begin);
+  }
+  return time;
+}
+
+InputRecord input_record(const Dataset& train, const std::optional<PreparationTime>& prepared) {
+  const Field& x = train.fields()[0];
+  const bool has_pictures = is_picture(x.shape, x.dtype) && train.size() >= 1;
+  if (!has_pictures && !prepared) return {};
+  InputRecord result;
+  Json record = {{"version", 1}, {"fields", to_string(train.fields())}};
+  if (has_pictures) result.png = add_pictures(train, record);
+  if (prepared) {
+    record["prepared"] = {{"samples", prepared->samples},
+                          {"seconds", prepared->seconds},
+                          {"workers", prepared->workers}};
+  }
+  result.json = record.dump() + "\n";
+  return result;
 }
 
 void write_input_record(const std::filesystem::path& folder, const InputRecord& record) {
   if (record.json.empty()) return;
-  const auto pictures = std::as_bytes(std::span(record.png));
-  store::replace_file((folder / kInputPictures).string(), {pictures});
+  if (!record.png.empty()) {
+    const auto pictures = std::as_bytes(std::span(record.png));
+    store::replace_file((folder / kInputPictures).string(), {pictures});
+  }
   store::replace_file((folder / kInputFile).string(), {std::as_bytes(std::span(record.json))});
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <span>
 
 #include "pando/app/html/run_report.h"
@@ -25,11 +26,26 @@ std::unique_ptr<LoadRecorder> begin_load(const TrainingSetup& setup,
   }
 }
 
+namespace {
+
+// Only for a profile, because it takes time; made-up samples would say nothing about the data.
+std::optional<PreparationTime> preparation_of(const TrainingSetup& setup) {
+  const DataFlags& data = setup.options.data;
+  if (setup.options.profile.empty() || data.synthetic_data != SyntheticData::none) {
+    return std::nullopt;
+  }
+  PreparationTime time = measure_preparation(setup.data.sets.train, setup.options.micro_batch_size);
+  time.workers = data.pipeline_num_parallel;
+  return time;
+}
+
+}  // namespace
+
 void record_input(const TrainingSetup& setup, const RunDirectory& directory) {
   if (!setup.instances.is_first() || !setup.options.phases.training) return;
   InputRecord record;
   try {
-    record = input_record(setup.data.sets.train);
+    record = input_record(setup.data.sets.train, preparation_of(setup));
   } catch (const Error&) {  // a sample that cannot be read ends or skips where training reads it
     return;
   }

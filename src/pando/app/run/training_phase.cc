@@ -128,6 +128,8 @@ void note(const TrainingPhase& phase, const HistoryRow& row) {
                 [&](const ValidatedCheckpoint& one) { return one.epoch >= found.epoch; });
   phase.validated->push_back(found);
   if (phase.mlperf != nullptr) tell_validation(*phase.mlperf, found, phase.setup.task());
+  // The page also shows what a run that ends early got wrong.
+  if (phase.setup.options.logging.report) keep_report(phase.setup, phase.log, phase.signal);
 }
 
 std::optional<double> best_figure(const TrainingPhase& phase) {

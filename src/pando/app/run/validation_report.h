@@ -3,21 +3,12 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <vector>
 
+#include "pando/app/job/agreed_signal.h"
 #include "pando/app/record/run_log.h"
-#include "pando/app/report/class_samples.h"
 #include "pando/app/run/training_setup.h"
-#include "pando/train/classification.h"
 
 namespace pando::app {
-
-// The report on all test data with the present weights of the model; nothing if the model or the
-// labels are not those of a classifier.
-// `samples`, if given, gets all of them in the first instance.
-std::optional<ClassReport> report_classes(TrainingSetup& setup,
-                                          std::vector<ClassifiedSample>* samples = nullptr);
 
 inline constexpr const char* kClassNamesNote = "class_names";  // of a checkpoint
 
@@ -33,5 +24,9 @@ void write_class_names(const TrainingSetup& setup, RunLog& log);
 // (class_report.h), if the classes fit on a screen, of a regression the target report
 // (target_report.h), of a segmentation the overlaps and pictures (segmentation_report.h).
 void tell_report(TrainingSetup& setup, RunLog& log);
+
+// The same in the middle of training, only as files. Gives up as soon as a signal arrives, so that
+// the weights are saved soon. All instances call it.
+void keep_report(TrainingSetup& setup, RunLog& log, const AgreedSignal& signal);
 
 }  // namespace pando::app
