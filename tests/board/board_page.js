@@ -102,6 +102,8 @@ class Look {
     check(legend.some((text) => text.startsWith("slow")) && legend.some((text) => text.startsWith("quick")),
       "the legend names both runs: " + legend);
     check((await texts(page, "td")).includes("learning-rate"), "the options that differ are missing");
+    const folds = await texts(page, "details.layer");
+    check(folds.length === 2 && folds.every((text) => text.includes("pando train")), "commands of the runs: " + folds);
     await this.checkPage("board-compare");
     await press(page, "a.back", "all runs");
     await untilShown(page, ".runs-table");

@@ -114,14 +114,37 @@ const pointAtWorkers = async (page) => {
   );
 };
 
+// What is live at the peak adds up to the bytes that are named.
+const checkPeak = async (page) => {
+  const found = await page.evaluate(() => {
+    const {memory} = JSON.parse(document.getElementById("data").textContent).details[0].profile,
+      row = memory.plan.stages[0];
+    const live = memory.blocks.filter(
+      (block) =>
+        block.stage === row.stage &&
+        ["activations", "sums"].includes(block.region) &&
+        block.first_call <= row.peak_call &&
+        row.peak_call <= block.last_call,
+    );
+    const sum = live.reduce((bytes, block) => bytes + block.bytes, 0);
+    return {live: live.length, sum, peak: row.peak_bytes, complete: memory.blocks.length === memory.all_blocks};
+  });
+  const rows = await page.$$eval("#memory table[aria-label='what is live at the peak'] tbody tr", (all) => all.length);
+  check(rows === Math.min(found.live, 30), `${rows} rows of ${found.live} live blocks`);
+  check(!found.complete || found.sum === found.peak, `${found.sum} bytes are live, the peak is ${found.peak}`);
+};
+
 const readOne = async (browser, look) => {
   const page = await open(browser, "one", look);
   const parts = await page.$$eval("section.part", (all) => all.map((part) => part.id));
   for (const id of ["curves", "classes", "time", "memory", "graph", "input", "run"])
     check(parts.includes(id), `no part '${id}': ${parts}`);
   const charts = await page.$$eval("#curves .chart h3", (all) => all.map((head) => head.firstChild.textContent));
-  for (const title of ["Loss", "Accuracy", "Learning rate", "Throughput", "Processor", "Memory"])
+  for (const title of ["Loss", "Accuracy", "Learning rate", "Throughput", "Processor", "Memory", "Disks, bytes per second"])
     check(charts.includes(title), `no chart '${title}': ${charts}`);
+  const roofline = await page.$eval("#time .uplot .u-over", (over) => over.clientWidth);
+  check(roofline > 200, `the roofline is ${roofline} px wide`);
+  await checkPeak(page);
   await browser.expectFits(page);
   await browser.expectAccessible(page);
   await clickCell(page);
@@ -160,6 +183,20 @@ const compare = async (browser, look) => {
   );
   const differing = await textOf(page, "#runs table[aria-label='options that differ']");
   check(differing.includes("learning-rate"), differing);
+  const folds = await page.$$eval("#runs details.layer", (all) =>
+    all.map((fold) => {
+      fold.open = true;
+      return fold.textContent;
+    }),
+  );
+  check(
+    folds.length === 2 &&
+      ["first", "second"].every((name, i) => folds[i].startsWith(name)) &&
+      folds.every((text) => text.includes("pando train") && text.includes("machine")),
+    `runs: ${folds.join(" | ")}`,
+  );
+  await browser.expectFits(page);
+  await browser.expectAccessible(page);
   const toggle = await page.$("#curves .controls > button[aria-pressed]");
   await toggle.click();
   check((await toggle.evaluate((button) => button.getAttribute("aria-pressed"))) === "false", "a run cannot be hidden");
@@ -174,10 +211,46 @@ const compare = async (browser, look) => {
   await page.close();
 };
 
+// A pipeline: colours of stages, its schedule, the memory of each stage.
+const readPipeline = async (browser, look) => {
+  const page = await open(browser, "pipeline", look);
+  await browser.expectFits(page);
+  await browser.expectAccessible(page);
+  const heads = await page.$$eval("#time h3", (all) => all.map((head) => head.textContent));
+  check(heads.includes("Schedule: planned against measured"), `headings: ${heads}`);
+  const widths = await page.$$eval("#time canvas.drawn", (all) => all.map((canvas) => canvas.width));
+  check(widths.length === 2 && widths.every((width) => width > 200), `charts of time: ${widths}`);
+  const keys = () =>
+    page.$eval("#time .keys", (all) => [...all.querySelectorAll(".key")].map((key) => key.textContent));
+  const stages = await keys();
+  check(
+    ["stage 0", "stage 1", "idle"].every((key) => stages.includes(key)) && !stages.includes("forward"),
+    `keys: ${stages}`,
+  );
+  await (await page.$("#time .choice ::-p-text(kinds of work)")).click();
+  const kinds = await keys();
+  check(kinds.includes("forward") && kinds.includes("idle") && !kinds.includes("stage 0"), `keys: ${kinds}`);
+  const rows = (caption) => page.$$eval(`#memory table[aria-label='${caption}'] tbody tr`, (all) => all.length);
+  check((await rows("memory of the stages")) === 2, "a stage has no row");
+  check((await rows("memory of the devices")) === 2, "a device has no row");
+  const map = () => page.$eval("#memory canvas.drawn", (canvas) => canvas.ariaLabel);
+  const first = await map();
+  await (await page.$("#memory .choice ::-p-text(stage 1)")).click();
+  check(first.includes("of stage 0") && (await map()).includes("of stage 1"), `maps: ${first}, ${await map()}`);
+  await sleep(50);
+  await browser.expectFits(page);
+  await browser.expectAccessible(page);
+  if (screenshots) {
+    for (const id of ["time", "memory"])
+      await (await page.$("#" + id)).screenshot({path: `${screenshots}/pipeline-${id}-${lookName(look)}.png`});
+  }
+  await page.close();
+};
+
 // What was not recorded is named with the flag that records it.
 const readPlain = async (browser) => {
   const page = await open(browser, "plain", {});
-  for (const id of ["time", "memory"])
+  for (const id of ["time", "memory", "graph", "input"])
     check((await textOf(page, "#" + id)).includes("--profile"), `${id} does not name the flag`);
   check((await page.$("#time canvas")) === null, "a run without a profile has no chart of workers");
   await page.close();
@@ -273,6 +346,8 @@ const readLong = async (browser) => {
     axis: await answerTime(page, "#curves .choice button", "step"),
   };
   console.log("answers after ms: " + JSON.stringify(times));
+  const charts = await page.$$eval("#curves .chart h3", (all) => all.map((head) => head.firstChild.textContent));
+  check(charts.includes("Loss-scaling factor"), `charts: ${charts}`);
   for (const [name, ms] of Object.entries(times)) check(ms < 100, `${name} takes ${ms} ms`);
   await page.close();
 };
@@ -281,6 +356,7 @@ withBrowser(async (browser) => {
   for (const look of kLooks) {
     await readOne(browser, look);
     await compare(browser, look);
+    await readPipeline(browser, look);
     await readTasks(browser, look);
   }
   await readShared(browser);

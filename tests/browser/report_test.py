@@ -75,6 +75,13 @@ def task_runs(folder):
     return {task: folder / task / "report.html" for task in ("segmentation", "regression", "multilabel")}
 
 
+def pipeline_run(folder):
+    """The report of two stages, each on a device of its own."""
+    train(folder / "pipeline", "--pipeline-splits", "conv2d_1", "--gradient-accumulation-count", "3",
+          "--micro-batch-size", "16", "--profile", folder / "pipeline/profile", "--report")
+    return folder / "pipeline/report.html"
+
+
 def shared_profile(folder):
     """The report of the first of two runs that wrote their profiles to the same folder."""
     for run in ("earlier", "later"):
@@ -88,7 +95,8 @@ def long_run(folder, profiled):
     run = folder / "long"
     (run / "profile").mkdir(parents=True)
     rows = [{"epoch": i / 100, "step": i, "loss": random.random() / i, "accuracy": 0.5, "learning_rate": 0.1,
-             "throughput": 1000 + random.random(), "seconds": float(i)} for i in range(1, 10001)]
+             "throughput": 1000 + random.random(), "seconds": float(i),
+             "loss_scaling_factor": 2.0 ** (i % 16)} for i in range(1, 10001)]
     (run / "history.json").write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
     (run / "run.json").write_text(json.dumps(
         json.loads((profiled / "run.json").read_text()) | {"profile": str(run / "profile")}))
@@ -116,7 +124,8 @@ def main():
         pando("report", first, second, "-o", folder / "compared.html")
         pages = {"one": first / "report.html", "plain": second / "report.html",
                  "compared": folder / "compared.html", "hostile": hostile_run(folder),
-                 "long": long_run(folder, first), "shared": shared_profile(folder), **task_runs(folder)}
+                 "long": long_run(folder, first), "pipeline": pipeline_run(folder),
+                 "shared": shared_profile(folder), **task_runs(folder)}
         for page, path in pages.items():
             print(f"{page}: {path.stat().st_size / 1e6:.2f} MB", flush=True)
         browser.run_script(browser.FOLDER / "report_page.js", sys.argv[1],

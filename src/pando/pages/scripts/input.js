@@ -2,14 +2,29 @@
 // them. SPDX-License-Identifier: MIT
 
 // What limits a run, from the share of time in which workers waited for data.
-const inputVerdict = (share) =>
-  share > 0.2
-    ? "The input pipeline limits this run: more --pipeline-num-parallel, smaller pictures or data on a faster disk would make it faster."
+const inputVerdict = (share) => {
+  const remedy =
+    "pando data benchmark shows which stage of reading, decoding and augmenting is slow; more " +
+    "--pipeline-num-parallel, smaller pictures or a faster disk may help.";
+  return share > 0.2
+    ? `The data limit this run: the devices could train faster. ${remedy}`
     : share > 0.05
-      ? "The input pipeline holds the devices up a little."
-      : "The input pipeline keeps up: the devices limit this run.";
+      ? `The devices limit this run, but the data hold them up a little. ${remedy}`
+      : "The devices limit this run: the data come fast enough.";
+};
 
-const inputFigures = (time) => {
+// How fast data workers make samples when nothing else runs.
+const preparedFigures = (prepared) => {
+  const rate = prepared.samples / prepared.seconds;
+  return [
+    figure(numberText(rate), "samples per second that one data worker reads, decodes and augments"),
+    prepared.workers > 1
+      ? figure(numberText(prepared.workers * rate), `by ${prepared.workers} data workers at most, each on a free core`)
+      : "",
+  ];
+};
+
+const inputFigures = (time, prepared) => {
   const samples = Math.max(time.samples, 1),
     wait = time.phase_seconds.feed_wait / Math.max(time.workers, 1);
   return make(
@@ -18,9 +33,10 @@ const inputFigures = (time) => {
     make(
       "div",
       {className: "figures"},
-      figure(numberText(time.samples_per_second), "samples per second, measured"),
+      figure(numberText(time.samples_per_second), "samples per second of training, measured"),
       figure(percentText(time.feed_wait_share), "of the workers' time was waiting for data"),
       figure(secondsText(wait / samples), "wait per sample and worker"),
+      ...(prepared ? preparedFigures(prepared) : []),
     ),
     make("p", {textContent: inputVerdict(time.feed_wait_share)}),
   );
@@ -49,13 +65,16 @@ const inputPictures = (input) => {
   );
 };
 
-const inputPart = (details) => {
+// `missing`: why there is no profile, if it belongs to another run.
+const inputPart = (details, missing) => {
   const time = details.profile.time;
   if (!time && !details.input) return null;
   return make(
     "div",
     {},
-    time ? inputFigures(time) : note("--profile DIR of pando train adds how long the devices waited for data."),
+    time
+      ? inputFigures(time, details.input?.prepared)
+      : note(missing || "--profile DIR of pando train adds the speed of the input pipeline and what limits it."),
     inputPictures(details.input),
   );
 };

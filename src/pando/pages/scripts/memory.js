@@ -10,14 +10,24 @@ const byteTicks = (bytes) => {
   return Array.from({length: Math.floor(bytes / step) + 1}, (_, i) => i * step);
 };
 
-// Blocks of a region and stage: x is the call, y the place in memory.
+const stageOf = (memory, stage) => memory.plan.stages.find((row) => row.stage === stage) || memory.plan.stages[0];
+
+// What is live only while a stage works: activations and sums. Other regions are always live.
+const workingBlocks = (memory, stage) =>
+  memory.blocks.filter((block) => block.stage === stage && ["activations", "sums"].includes(block.region));
+
+// The working memory of a stage: x is the call, y the place in memory. Sums are drawn above all activations.
 class MemoryMap {
   constructor(memory, stage) {
     this.memory = memory;
-    this.stage = memory.plan.stages.find((row) => row.stage === stage) || memory.plan.stages[0];
-    this.blocks = memory.blocks.filter((block) => block.stage === this.stage.stage && block.region === "activations");
+    this.stage = stageOf(memory, stage);
+    const all = workingBlocks(memory, this.stage.stage),
+      end = (region) =>
+        all.reduce((most, block) => (block.region === region ? Math.max(most, block.offset + block.bytes) : most), 0);
+    this.sums = end("activations");
+    this.blocks = all.map((block) => ({...block, offset: block.offset + (block.region === "sums" ? this.sums : 0)}));
     this.calls = Math.max(memory.calls.length, 1);
-    this.bytes = Math.max(...this.blocks.map((block) => block.offset + block.bytes), 1);
+    this.bytes = Math.max(this.sums + end("sums"), 1);
     this.drawing = new Drawing({
       height: kMapHeight,
       label: `map of the memory of stage ${this.stage.stage}: at most ${bytesText(this.stage.peak_bytes)} live, in call ${this.stage.peak_call}`,
@@ -56,6 +66,10 @@ class MemoryMap {
       context.fillStyle = card;
       if (h > 14) clippedText(context, block.holds, x + 4, y + h / 2, w - 6);
     });
+    if (this.sums < this.bytes) {
+      context.fillStyle = color("--ink");
+      context.fillRect(kMapLeft, bottom - this.sums * high, width - kMapLeft, 1);
+    }
     const peak = kMapLeft + (this.stage.peak_call + 0.5) * wide;
     context.fillStyle = color("--bad");
     context.fillRect(peak, 0, 1.5, bottom);
@@ -77,24 +91,21 @@ class MemoryMap {
     return (
       at +
       (block
-        ? `${block.holds}, ${bytesText(block.bytes)}, live from call ${Math.max(block.first_call, 0)} to ${block.last_call}`
+        ? `${block.region === "sums" ? "sum " : ""}${block.holds}, ${bytesText(block.bytes)}, live from call ${Math.max(block.first_call, 0)} to ${block.last_call}`
         : "free")
     );
   }
 }
 
 const liveAtPeak = (memory, stage) => {
-  const row = memory.plan.stages.find((one) => one.stage === stage) || memory.plan.stages[0];
-  const live = memory.blocks.filter(
-    (block) =>
-      block.stage === row.stage &&
-      block.region === "activations" &&
-      block.first_call <= row.peak_call &&
-      row.peak_call <= block.last_call,
+  const row = stageOf(memory, stage);
+  const live = workingBlocks(memory, row.stage).filter(
+    (block) => block.first_call <= row.peak_call && row.peak_call <= block.last_call,
   );
-  return new DataTable(
+  const table = new DataTable(
     [
       {name: "live at the peak", value: (block) => block.holds},
+      {name: "kind", value: (block) => (block.region === "sums" ? "sum" : "activation")},
       {name: "bytes", number: true, value: (block) => block.bytes, show: (block) => bytesText(block.bytes)},
       {
         name: "from call",
@@ -105,8 +116,12 @@ const liveAtPeak = (memory, stage) => {
       {name: "to call", number: true, value: (block) => block.last_call},
     ],
     live,
-    {caption: "what is live at the peak", sort: 1, most: 30},
-  ).element;
+    {caption: "what is live at the peak", sort: 2, most: 30},
+  );
+  const text =
+    `The most bytes are live in call ${row.peak_call}, ${memory.calls[row.peak_call] ?? ""}: ` +
+    `${bytesText(row.peak_bytes)} of each slice.`;
+  return make("div", {}, make("p", {className: "soft small", textContent: text}), table.element);
 };
 
 const memoryFigures = (memory) => {
@@ -123,24 +138,42 @@ const memoryFigures = (memory) => {
   );
 };
 
-const deviceTable = (memory) => {
-  const bytes = (name, key) => ({name, number: true, value: (row) => row[key], show: (row) => bytesText(row[key])});
-  return new DataTable(
+const bytesColumn = (name, value) => ({name, number: true, value, show: (row) => bytesText(value(row))});
+
+// A slice of each stage.
+const stageTable = (memory) =>
+  new DataTable(
+    [
+      {name: "stage", number: true, value: (row) => row.stage},
+      bytesColumn("always live", (row) => row.held_bytes + row.gradient_bytes + row.statistics_bytes),
+      bytesColumn("held", (row) => row.held_bytes),
+      bytesColumn("gradients", (row) => row.gradient_bytes),
+      bytesColumn("statistics", (row) => row.statistics_bytes),
+      bytesColumn("only while it works", (row) => row.working_bytes),
+      bytesColumn("live at the peak", (row) => row.peak_bytes),
+    ],
+    memory.plan.stages,
+    {caption: "memory of the stages"},
+  ).element;
+
+const deviceTable = (memory) =>
+  new DataTable(
     [
       {name: "device", value: (row) => row.device},
       {name: "stages", value: (row) => row.stages.join(", ")},
       {name: "workers", number: true, value: (row) => row.workers},
-      bytes("in all", "total_bytes"),
-      bytes("working", "working_bytes"),
-      bytes("held", "held_bytes"),
-      bytes("gradients", "gradient_bytes"),
-      bytes("sums", "sum_bytes"),
-      bytes("scratch", "scratch_bytes"),
+      bytesColumn("in all", (row) => row.total_bytes),
+      bytesColumn("always live", (row) => row.held_bytes + row.gradient_bytes),
+      bytesColumn("held", (row) => row.held_bytes),
+      bytesColumn("gradients", (row) => row.gradient_bytes),
+      bytesColumn("only while it works", (row) => row.working_bytes + row.sum_bytes + row.scratch_bytes),
+      bytesColumn("activations", (row) => row.working_bytes),
+      bytesColumn("sums, statistics", (row) => row.sum_bytes),
+      bytesColumn("scratch", (row) => row.scratch_bytes),
     ],
     memory.devices,
     {caption: "memory of the devices"},
   ).element;
-};
 
 const memoryPart = ({memory}) => {
   if (!memory) return null;
@@ -160,7 +193,8 @@ const memoryPart = ({memory}) => {
         className: "soft small",
         textContent:
           `Blocks whose values are not live at the same time share memory: ${bytesText(memory.plan.slice_bytes)} instead of ` +
-          `${bytesText(memory.plan.unshared_bytes)} for each slice. The line is the call with most live bytes.`,
+          `${bytesText(memory.plan.unshared_bytes)} for each slice. The upright line is the call with most live bytes.` +
+          (memory.blocks.some((block) => block.region === "sums") ? " Sums over samples are above the level line." : ""),
       }),
       stages.length > 1
         ? make(
@@ -178,6 +212,25 @@ const memoryPart = ({memory}) => {
         ? note(`The ${numberText(memory.blocks.length)} largest of ${numberText(memory.all_blocks)} blocks are drawn.`)
         : null,
     ),
-    make("div", {className: "card"}, make("h3", {textContent: "Devices of a replica"}), deviceTable(memory)),
+    make(
+      "div",
+      {className: "card"},
+      make("h3", {textContent: "Stages"}),
+      make("p", {
+        className: "soft small",
+        textContent: "One slice of each stage. What is held is needed once for each micro-batch that is under way.",
+      }),
+      stageTable(memory),
+    ),
+    make(
+      "div",
+      {className: "card"},
+      make("h3", {textContent: "Devices of a replica"}),
+      make("p", {
+        className: "soft small",
+        textContent: "All slices, without weights, packed weights and the state of the optimizer: replicas share these.",
+      }),
+      deviceTable(memory),
+    ),
   );
 };

@@ -17,6 +17,8 @@ const comparison = (data) =>
     make("div", {className: "card"}, runsTable(data.runs)),
     make("h3", {textContent: "Options that differ"}),
     make("div", {className: "card"}, differingTable(data.differing, data.runs)),
+    make("h3", {textContent: "Command, machine and end of each run"}),
+    runFolds(data.runs),
   );
 
 const sectionLinks = (parts) =>
@@ -41,6 +43,19 @@ const noProfile = (run, details, otherwise) =>
 
 const missing = (text) => make("div", {className: "card"}, note(text));
 
+// Why there is no report on the validation samples.
+const noClasses = (run) => {
+  const [, validation] = run.options.find(([name]) => name === "validation") || [];
+  if (["false", "off"].includes(validation)) return "Nothing was validated: --validation false turned it off.";
+  if (!["running", "stopped", "failed", "killed"].includes(run.state))
+    return "There is no report on the validation samples: the run is of an earlier version, or its file is missing.";
+  const came = run.state === "running" ? "has not yet come" : "did not come";
+  return (
+    `The run ${came} to its report on the validation samples, which is made at the end. ` +
+    "With --report, each validation during training makes it."
+  );
+};
+
 const kTaskTitles = {
   classification: "Classes and mistakes",
   multilabel: "Labels",
@@ -54,8 +69,7 @@ const kDetails = [
     "classes",
     (run) => kTaskTitles[run.task] || kTaskTitles.classification,
     (details) => (details.classes ? kTaskPanels[details.classes.task]?.(details.classes) : null),
-    () =>
-      "Nothing was validated: the run has not come so far, --validation false turned it off, or an earlier version wrote it.",
+    noClasses,
   ],
   [
     "time",
@@ -74,11 +88,23 @@ const kDetails = [
     (details) => memoryPart(details.profile),
     (run, details) => noProfile(run, details, "--profile DIR of pando train adds a map of the memory."),
   ],
-  ["graph", "The compiled program", (details) => graphPart(details.profile), () => null],
-  ["input", "Input pipeline", (details) => inputPart(details), () => null],
+  [
+    "graph",
+    "The compiled program",
+    (details) => graphPart(details.profile),
+    (run, details) =>
+      noProfile(run, details, "--profile DIR of pando train adds the compiled program: layers, ops, kernels, bytes."),
+  ],
+  [
+    "input",
+    "Input pipeline",
+    (details) => inputPart(details, details.profile.missing),
+    (run, details) =>
+      noProfile(run, details, "--profile DIR of pando train adds the speed of the input pipeline and what limits it."),
+  ],
 ];
 
-// With several runs, one of them is shown at a time.
+// With several runs, one of them is shown at a time. Every part has content, or says why it has none.
 const detailPart = ([id, titleOf, content, otherwise], data) => {
   const title = typeof titleOf === "string" ? titleOf : titleOf(data.runs[0]);
   const count = data.details.length,
@@ -86,15 +112,12 @@ const detailPart = ([id, titleOf, content, otherwise], data) => {
   const made = new Map();
   const show = (index) => {
     if (!made.has(index)) {
-      const text = otherwise(data.runs[index], data.details[index]);
-      made.set(index, content(data.details[index]) || (text ? missing(text) : null));
+      const shown = content(data.details[index]);
+      made.set(index, shown || missing(otherwise(data.runs[index], data.details[index])));
     }
-    place.replaceChildren(
-      ...[made.get(index) || (count > 1 ? missing("Nothing was recorded.") : null)].filter(Boolean),
-    );
+    place.replaceChildren(made.get(index));
   };
   show(0);
-  if (place.children.length === 0) return null;
   const controls =
     count > 1
       ? make(
@@ -122,7 +145,6 @@ const drawReport = (data) => {
   if (!several) parts.push(part("run", "The run", "", runDetails(data.runs[0]), ...problemNotes(data.runs[0])));
   else if (data.runs.some((run) => run.problems.length > 0))
     parts.push(part("problems", "Problems", "", ...data.runs.flatMap(problemNotes)));
-  const shown = parts.filter(Boolean);
   const header = several
     ? make(
         "header",
@@ -135,8 +157,8 @@ const drawReport = (data) => {
     .getElementById("main")
     .append(
       header,
-      sectionLinks(shown),
-      make("main", {}, ...shown),
+      sectionLinks(parts),
+      make("main", {}, ...parts),
       make("footer", {
         textContent: "Made by pando report from the files of the run; nothing is loaded from elsewhere.",
       }),

@@ -69,7 +69,8 @@ class RunView {
     this.showCharts();
     if (this.runs.length > 1) {
       this.details.replaceChildren(make("section", {className: "part"}, make("h2", {textContent: "Options that differ"}),
-        make("div", {className: "card"}, differingTable(data.differing, data.runs))));
+        make("div", {className: "card"}, differingTable(data.differing, data.runs))),
+      make("section", {className: "part"}, make("h2", {textContent: "Command, machine and end of each run"}), runFolds(data.runs)));
     } else {
       this.details.replaceChildren(make("section", {className: "part"}, make("h2", {textContent: "The run"}), runDetails(data.runs[0]),
         ...problemNotes(data.runs[0])));

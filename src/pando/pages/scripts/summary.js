@@ -74,6 +74,13 @@ const runDetails = (run) => make("div", {className: "card"}, runFacts(run),
   run.command ? make("div", {}, make("div", {className: "soft small", textContent: "command"}),
     make("pre", {textContent: run.command})) : null, optionsTable(run));
 
+// What is known of each of several runs: a line for each, which opens.
+const runFolds = (runs) => make("div", {className: "card"}, ...runs.map((run, i) =>
+  make("details", {className: "layer"},
+    make("summary", {}, make("b", {}, colorKey(run.name, `var(--c${i % 8})`)), " ", stateMark(run), " ",
+      run.cause || kStateTexts[run.state] || ""),
+    runDetails(run))));
+
 // Several runs side by side.
 const runsTable = (runs) => new DataTable([
   {name: "run", value: (run) => run.name, show: (run) => colorKey(run.name, `var(--c${runs.indexOf(run) % 8})`)},
