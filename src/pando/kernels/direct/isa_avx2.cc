@@ -16,6 +16,7 @@ constexpr int kLanes = 8;
 constexpr int kPreferredPanel = 2;
 constexpr int kTileRows[kMaxVectors] = {8, 6, 4};
 constexpr int kPackedRows = 6;
+constexpr int kTransposedRows[2] = {12, 6};
 
 inline Vec load(const float* p) { return _mm256_loadu_ps(p); }
 inline void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
@@ -43,7 +44,9 @@ inline void store_bytes(uint8_t* p, IntVec v) {
 
 #include "pando/kernels/direct/isa_body.inc"
 #include "pando/kernels/direct/isa_packed.inc"
+using winograd::ProductArgs;
 #include "pando/kernels/winograd/transforms.inc"
+#include "pando/kernels/winograd/transposed_products.inc"
 
 }  // namespace
 
@@ -60,6 +63,8 @@ const IsaKernels& avx2_kernels() {
       .transpose = transpose,
       .winograd2 = transforms_of<Tiles2>(),
       .winograd4 = transforms_of<Tiles4>(),
+      .products = {.transposed = {transposed_product<1>, transposed_product<2>},
+                   .fewest_rows = kFewestTransposedRows},
       .packed = {.rows = kPackedRows,
                  .panel = {packed_panel<1>, packed_panel<2>},
                  .pack_columns = pack_columns},

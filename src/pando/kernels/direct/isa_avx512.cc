@@ -16,6 +16,7 @@ constexpr int kLanes = 16;
 constexpr int kPreferredPanel = 2;
 constexpr int kTileRows[kMaxVectors] = {8, 8, 8};
 constexpr int kPackedRows = 14;
+constexpr int kTransposedRows[2] = {16, 14};
 
 inline Vec load(const float* p) { return _mm512_loadu_ps(p); }
 inline void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
@@ -40,7 +41,10 @@ inline void store_bytes(uint8_t* p, IntVec v) {
 
 #include "pando/kernels/direct/isa_body.inc"
 #include "pando/kernels/direct/isa_packed.inc"
+using winograd::ProductArgs;
+#include "pando/kernels/winograd/narrow_products.inc"
 #include "pando/kernels/winograd/transforms.inc"
+#include "pando/kernels/winograd/transposed_products.inc"
 
 }  // namespace
 
@@ -57,6 +61,9 @@ const IsaKernels& avx512_kernels() {
       .transpose = transpose,
       .winograd2 = transforms_of<Tiles2>(),
       .winograd4 = transforms_of<Tiles4>(),
+      .products = {.narrow = narrow_product,
+                   .transposed = {transposed_product<1>, transposed_product<2>},
+                   .fewest_rows = kFewestTransposedRows},
       .packed = {.rows = kPackedRows,
                  .panel = {packed_panel<1>, packed_panel<2>},
                  .pack_columns = pack_columns},

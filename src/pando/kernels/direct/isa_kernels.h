@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "pando/kernels/activation.h"
+#include "pando/kernels/winograd/products.h"
 #include "pando/kernels/winograd/transforms.h"
 
 namespace pando::kernels::direct {
@@ -99,6 +100,7 @@ struct IsaKernels {
   void (*copy_rows)(const RowsArgs&);  // y = the rows, padded with zeros to whole vectors
   void (*transpose)(const TransposeArgs&);
   winograd::Transforms winograd2, winograd4;  // tiles of 2x2 and of 4x4 outputs
+  winograd::Products products = {};
   PackedKernels packed = {};
 };
 

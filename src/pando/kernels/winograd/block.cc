@@ -69,6 +69,24 @@ void add_output_grad(const TilePlan& plan, const Block& block, const float* dy, 
   }
 }
 
+namespace {
+
+// A column of one vector.
+void multiply_narrow(const TilePlan& plan, const direct::PanelArgs& panel, int64_t x_stride) {
+  ProductArgs args;
+  args.x = panel.x;
+  args.x_stride = x_stride;
+  args.rows = panel.rows;
+  args.k_count = panel.k_count;
+  args.w = panel.w;
+  args.w_stride = panel.w_stride;
+  args.y = panel.y;
+  args.y_stride = panel.y_stride;
+  plan.isa.products.narrow(args);
+}
+
+}  // namespace
+
 void multiply(const TilePlan& plan, const Product& product) {
   direct::PanelArgs args;
   args.row_offset = plan.tile_offset.data();
@@ -85,7 +103,11 @@ void multiply(const TilePlan& plan, const Product& product) {
       args.w_stride = plan.width(column);
       args.fetch_count = args.k_count * args.w_stride;
       args.fetch = args.w + args.fetch_count;
-      plan.isa.panel[column.vectors - 1](args);
+      if (column.vectors == 1 && plan.isa.products.narrow != nullptr) {
+        multiply_narrow(plan, args, product.source.stride);
+      } else {
+        plan.isa.panel[column.vectors - 1](args);
+      }
       args.w = args.fetch;
     }
   }

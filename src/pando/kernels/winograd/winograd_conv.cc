@@ -208,22 +208,60 @@ struct GradientSum {
   bool first;  // overwrites
 };
 
-void add_products(const TilePlan& plan, const GradientSum& sum) {
+// The first elements that one column of one plane needs.
+struct PlaceInPlanes {
+  const float* source;
+  const float* output_grad;
+  float* gradient;
+};
+
+void add_panel(const TilePlan& plan, const GradientSum& sum, const PlaceInPlanes& at, int vectors) {
   direct::PanelArgs args;
+  args.x = at.source;
   args.row_offset = plan.channel_offset.data();
   args.rows = plan.spec.source_channels;
   args.k_offset = plan.tile_offset.data();
   args.k_count = sum.tiles;
+  args.w = at.output_grad;
   args.w_stride = sum.output_grad.stride;
+  args.y = at.gradient;
   args.y_stride = sum.gradient.stride;
   args.last_lanes = plan.lanes;
   args.accumulate = !sum.first;
+  plan.isa.panel[vectors - 1](args);
+}
+
+void add_transposed(const TilePlan& plan, const GradientSum& sum, const PlaceInPlanes& at,
+                    int vectors) {
+  winograd::ProductArgs args;
+  args.x = at.source;
+  args.x_stride = sum.source.stride;
+  args.rows = plan.spec.source_channels;
+  args.k_count = sum.tiles;
+  args.w = at.output_grad;
+  args.w_stride = sum.output_grad.stride;
+  args.y = at.gradient;
+  args.y_stride = sum.gradient.stride;
+  args.accumulate = !sum.first;
+  while (vectors > 0) {
+    const int two = std::min(vectors, 2);
+    plan.isa.products.transposed[two - 1](args);
+    args.w += two * plan.lanes;
+    args.y += two * plan.lanes;
+    vectors -= two;
+  }
+}
+
+void add_products(const TilePlan& plan, const GradientSum& sum) {
+  const winograd::Products& products = plan.isa.products;
+  const bool transposed =
+      products.transposed[0] != nullptr && plan.spec.source_channels >= products.fewest_rows;
   for (int64_t plane = 0; plane < plan.transforms.planes; ++plane) {
-    args.x = sum.source.data + plane * sum.source.plane;
     for (const direct::Column& column : plan.columns) {
-      args.w = sum.output_grad.data + plane * sum.output_grad.plane + column.first;
-      args.y = sum.gradient.data + plane * sum.gradient.plane + column.first;
-      plan.isa.panel[column.vectors - 1](args);
+      const PlaceInPlanes at = {sum.source.data + plane * sum.source.plane,
+                                sum.output_grad.data + plane * sum.output_grad.plane + column.first,
+                                sum.gradient.data + plane * sum.gradient.plane + column.first};
+      (transposed ? add_transposed : add_panel)(plan, sum, at, column.vectors);
     }
   }
 }
