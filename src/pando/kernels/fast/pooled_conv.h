@@ -52,7 +52,17 @@ struct PooledConv {
                             row % conv.filter[1] * row_floats);
     }
     for (size_t axis = 0; axis < 3; ++axis) {
-      fits = fits && conv.in[axis] >= conv.filter[axis];
+      field[axis] = pool.window[axis] - 1 + conv.filter[axis];
+    }
+    field_row = field[2] * channels;
+    field_plane = field[1] * field_row;
+    for (const Extents& at : positions) {
+      field_offsets.push_back(
+          static_cast<int32_t>(at[0] * field_plane + at[1] * field_row + at[2] * channels));
+    }
+    for (int64_t row = 0; row < rows; ++row) {
+      field_row_offsets.push_back(row / conv.filter[1] * field_plane +
+                                  row % conv.filter[1] * field_row);
     }
   }
 
@@ -87,18 +97,14 @@ struct PooledConv {
     return inside;
   }
 
-  // The part of the window at `position` of the pixel that lies inside the planes `depth` of the
-  // input.
+  // The part of a pixel's field that lies inside the planes `depth` of the input.
+  PANDO_INLINE Inside field_inside(const Extents& pixel, Range depth) const {
+    return box_inside(pixel, {0, 0, 0}, field, depth);
+  }
+
+  // The same for its window at `position`.
   PANDO_INLINE Inside inside(const Extents& pixel, const Extents& position, Range depth) const {
-    const auto cut = [&](size_t axis, Range limits) {
-      const int64_t first = pixel[axis] * pool.window[axis] + position[axis] - conv.pad_low[axis];
-      return Range{std::clamp<int64_t>(limits.begin - first, 0, conv.filter[axis]),
-                   std::clamp<int64_t>(limits.end - first, 0, conv.filter[axis])};
-    };
-    const Range w = cut(2, {0, conv.in[2]});
-    return {cut(0, depth),
-            cut(1, {0, conv.in[1]}),
-            {w.begin * conv.in_channels, w.end * conv.in_channels}};
+    return box_inside(pixel, position, conv.filter, depth);
   }
 
   PANDO_INLINE bool whole(const Inside& part) const {
@@ -116,9 +122,30 @@ struct PooledConv {
   std::vector<Extents> positions;    // in a pooling window
   std::vector<int32_t> offsets;      // where their windows start in x, relative to the first
   std::vector<int64_t> row_offsets;  // where the rows of a window start, relative to the window
-  bool fits = true;                  // the input is at least as large as a window
+  // The field of a pooled pixel: all windows of its positions. A pixel at the edge has a copy of
+  // its field with zeros outside the input, in which no window is cut.
+  Extents field;
+  int64_t field_row;  // floats
+  int64_t field_plane;
+  int64_t field_floats() const { return field[0] * field_plane; }
+  std::vector<int32_t> field_offsets;  // as offsets and row_offsets, within a field
+  std::vector<int64_t> field_row_offsets;
 
  private:
+  // The part of a box of the input that begins at `position` of a pixel's field.
+  PANDO_INLINE Inside box_inside(const Extents& pixel, const Extents& position, const Extents& box,
+                                 Range depth) const {
+    const auto cut = [&](size_t axis, Range limits) {
+      const int64_t first = pixel[axis] * pool.window[axis] + position[axis] - conv.pad_low[axis];
+      return Range{std::clamp<int64_t>(limits.begin - first, 0, box[axis]),
+                   std::clamp<int64_t>(limits.end - first, 0, box[axis])};
+    };
+    const Range w = cut(2, {0, conv.in[2]});
+    return {cut(0, depth),
+            cut(1, {0, conv.in[1]}),
+            {w.begin * conv.in_channels, w.end * conv.in_channels}};
+  }
+
   Extents place(int64_t position) const {
     return {position / pool.window[2] / pool.window[1], position / pool.window[2] % pool.window[1],
             position % pool.window[2]};
