@@ -1,6 +1,7 @@
 // The filter gradient from the gradient of max-pooled results: for each output channel, the sum of
 // the windows of x that gave its maxima, each multiplied by the gradient there. Processes a few
 // pixels at a time, so that a part of the sum stays in registers while their windows are added.
+// Windows that the edge of the input cuts are read from a copy with zeros outside.
 // SPDX-License-Identifier: MIT
 #include "pando/kernels/direct/isa_kernels.h"
 #include "pando/kernels/fast/fast.h"
@@ -26,41 +27,44 @@ int64_t tile_pixels(const PooledConv& shape) {
   return std::clamp<int64_t>(kFloats / each, 8, 64);
 }
 
-// A run of floats of a window's row: its index in the window, and its index in x relative to the
-// window's first element.
-struct Run {
-  int64_t window;
-  int64_t x;
+// Pixels whose windows are added together.
+struct Tile {
+  const float* x;              // what `offsets` count from
+  const int64_t* row_offsets;  // where the rows of a window start, relative to the window
+  float* factors;              // [pixel][out channel]
+  int32_t* offsets;            // where the windows start in x, in the same order
   int64_t count;
 };
-constexpr int64_t kWhole = -1;
 
 struct FilterGradWork {
   FilterGradWork(const PooledConv& shape, ScratchCutter cutter)
       : sums(cutter.floats(shape.conv.out_channels * shape.window_floats)),
         bias(cutter.floats(shape.conv.out_channels)),
-        factors(cutter.floats(tile_pixels(shape) * shape.conv.out_channels)),
-        offsets(reinterpret_cast<int32_t*>(
-            cutter.floats(tile_pixels(shape) * shape.conv.out_channels))),
-        runs(reinterpret_cast<Run*>(
-            cutter.bytes(static_cast<size_t>(shape.pool.positions() * shape.rows) * sizeof(Run)))),
-        run_counts(reinterpret_cast<int64_t*>(
-            cutter.bytes(static_cast<size_t>(shape.pool.positions()) * sizeof(int64_t)))),
+        fields(cutter.floats(tile_pixels(shape) * shape.field_floats())),
+        inside(make_tile(shape, cutter, nullptr, shape.row_offsets.data())),
+        edge(make_tile(shape, cutter, fields, shape.field_row_offsets.data())),
         bytes(cutter.used()) {}
+
+  static Tile make_tile(const PooledConv& shape, ScratchCutter& cutter, const float* x,
+                        const int64_t* row_offsets) {
+    const int64_t numbers = tile_pixels(shape) * shape.conv.out_channels;
+    float* const factors = cutter.floats(numbers);
+    return {x, row_offsets, factors, reinterpret_cast<int32_t*>(cutter.floats(numbers)), 0};
+  }
+
   float* sums;  // [out channel][window]
   float* bias;
-  float* factors;    // [pixel of the tile][out channel]
-  int32_t* offsets;  // where the windows start in x, in the same order
-  // For a pixel at the edge, by position: the runs inside the input of windows that the edge cuts.
-  Run* runs;
-  int64_t* run_counts;  // kWhole: the window is not cut
+  float* fields;  // of the pixels of `edge`
+  Tile inside;    // pixels whose windows lie inside the input
+  Tile edge;      // the others
   size_t bytes;
 };
 
-struct Tile {
+// Pixels of one sample.
+struct Pixels {
   const float* x;  // of the sample
-  int64_t first;   // its first pixel within the sample
-  int64_t at;      // index of that pixel's first element in the pooled tensor of all samples
+  int64_t first;   // within the sample
+  int64_t at;      // index of the first one's first element in the pooled tensor of all samples
   int64_t count;
 };
 
@@ -84,10 +88,10 @@ PANDO_INLINE void sum_block(const PooledConv& s, const FilterGradWork& work, con
   const int64_t channels = s.conv.out_channels;
   const float* rows[block_rows];
   for (int r = 0; r < block_rows; ++r) {
-    rows[r] = tile.x + begin + s.row_offsets[static_cast<size_t>(first + r)];
+    rows[r] = tile.x + begin + tile.row_offsets[first + r];
   }
-  const float* factor = work.factors + o;
-  const int32_t* offset = work.offsets + o;
+  const float* factor = tile.factors + o;
+  const int32_t* offset = tile.offsets + o;
   for (const float* end = factor + tile.count * channels; factor != end;
        factor += channels, offset += channels) {
     const float times = *factor;
@@ -122,83 +126,13 @@ PANDO_INLINE void sum_runs(const PooledConv& s, const FilterGradWork& work, cons
   for (int64_t i = 0; i < tile.count * s.conv.out_channels; ++i) {
     float* to = work.sums + i % s.conv.out_channels * s.window_floats;
     for (int64_t row = 0; row < s.rows; ++row) {
-      fast::add_scaled(to + row * s.run,
-                       tile.x + work.offsets[i] + s.row_offsets[static_cast<size_t>(row)],
-                       work.factors[i], s.run);
+      fast::add_scaled(to + row * s.run, tile.x + tile.offsets[i] + tile.row_offsets[row],
+                       tile.factors[i], s.run);
     }
   }
 }
 
-// Finds the runs of all positions of a pixel at the edge.
-PANDO_INLINE void cut_windows(const PooledConv& s, const FilterGradWork& work,
-                              const PooledConv::Extents& pixel) {
-  for (int64_t i = 0; i < s.pool.positions(); ++i) {
-    const Inside part = s.inside(pixel, s.positions[static_cast<size_t>(i)], {0, s.conv.in[0]});
-    work.run_counts[i] = kWhole;
-    if (s.whole(part)) continue;
-    Run* run = work.runs + i * s.rows;
-    for (int64_t a = part.a.begin; a < part.a.end && part.l.size() > 0; ++a) {
-      for (int64_t b = part.b.begin; b < part.b.end; ++b) {
-        *run++ = {(a * s.conv.filter[1] + b) * s.run + part.l.begin,
-                  a * s.plane_floats + b * s.row_floats + part.l.begin, part.l.size()};
-      }
-    }
-    work.run_counts[i] = run - (work.runs + i * s.rows);
-  }
-}
-
-// The data of one pixel of a tile, by output channel.
-struct ConvPixelChannels {
-  const uint8_t* index;
-  float* factors;
-  int32_t* offsets;
-};
-
-// Windows that the edge cuts are added directly and are not put into the tile.
-PANDO_INLINE void take_edge_pixel(const PooledConv& s, const FilterGradWork& work, const float* x,
-                                  const PooledConv::Extents& pixel,
-                                  const ConvPixelChannels& channels) {
-  const auto [index, factors, offsets] = channels;
-  const auto first = static_cast<int32_t>(s.first_element(pixel));
-  cut_windows(s, work, pixel);
-  for (int64_t o = 0; o < s.conv.out_channels; ++o) {
-    offsets[o] = first + s.offsets[index[o]];
-    const int64_t count = work.run_counts[index[o]];
-    if (count == kWhole) continue;
-    const Run* runs = work.runs + index[o] * s.rows;
-    for (int64_t i = 0; i < count; ++i) {
-      fast::add_scaled(work.sums + o * s.window_floats + runs[i].window, x + offsets[o] + runs[i].x,
-                       factors[o], runs[i].count);
-    }
-    factors[o] = 0;
-    offsets[o] = 0;
-  }
-}
-
-PANDO_INLINE void take_pixels(const PooledConv& s, const PooledGradient& from,
-                              const FilterGradWork& work, const Tile& tile) {
-  const int64_t channels = s.conv.out_channels;
-  fast::PixelWalk walk(s.pool.out, tile.first);
-  for (int64_t t = 0; t < tile.count; ++t, walk.next()) {
-    float* factors = work.factors + t * channels;
-    int32_t* offsets = work.offsets + t * channels;
-    const uint8_t* index = from.index + tile.at + t * channels;
-    fast::take_factors(from, tile.at + t * channels, channels, factors);
-    for (int64_t o = 0; o < channels; ++o) work.bias[o] += factors[o];
-    if (!s.all_inside(walk.at)) {
-      take_edge_pixel(s, work, tile.x, walk.at, {index, factors, offsets});
-      continue;
-    }
-    const auto first = static_cast<int32_t>(s.first_element(walk.at));
-    const int32_t* table = s.offsets.data();
-    for (int64_t o = 0; o < channels; ++o) offsets[o] = first + table[index[o]];
-  }
-}
-
-PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from,
-                                 const FilterGradWork& work, const Tile& tile) {
-  take_pixels(s, from, work, tile);
-  if (!s.fits) return;
+PANDO_INLINE void sum_windows(const PooledConv& s, const FilterGradWork& work, const Tile& tile) {
   if (s.run % (4 * kWide) == 0) return sum_blocks<WideFloats, 1, 4>(s, work, tile);
   if (s.run % (3 * kWide) == 0) return sum_blocks<WideFloats, 1, 3>(s, work, tile);
   if (s.run % (2 * kWide) == 0 && s.rows % 4 == 0) {
@@ -213,21 +147,88 @@ PANDO_MULTIVERSION void add_tile(const PooledConv& s, const PooledGradient& from
   sum_runs(s, work, tile);
 }
 
+// Adds the tile's windows to the sums and empties it.
+PANDO_MULTIVERSION void add_tile(const PooledConv& s, const FilterGradWork& work, Tile& tile) {
+  sum_windows(s, work, tile);
+  tile.count = 0;
+}
+
+// Copies `count` floats, or writes zeros where `from` is null.
+PANDO_INLINE void copy_floats(const float* from, int64_t count, float* to) {
+  using Four = float __attribute__((vector_size(16)));
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    Four values = {};
+    if (from != nullptr) fast::load(from + i, values);
+    fast::store(to + i, values);
+  }
+  for (; i < count; ++i) to[i] = from != nullptr ? from[i] : 0;
+}
+
+// Copies the field of a pixel, with zeros outside the input.
+PANDO_INLINE void copy_field(const PooledConv& s, const float* x, const PooledConv::Extents& pixel,
+                             float* to) {
+  const Inside part = s.field_inside(pixel, {0, s.conv.in[0]});
+  const int64_t first = s.first_element(pixel);
+  for (int64_t a = 0; a < s.field[0]; ++a) {
+    for (int64_t b = 0; b < s.field[1]; ++b, to += s.field_row) {
+      if (a < part.a.begin || a >= part.a.end || b < part.b.begin || b >= part.b.end) {
+        copy_floats(nullptr, s.field_row, to);
+        continue;
+      }
+      const float* const row = x + (first + a * s.plane_floats + b * s.row_floats + part.l.begin);
+      copy_floats(nullptr, part.l.begin, to);
+      copy_floats(row, part.l.size(), to + part.l.begin);
+      copy_floats(nullptr, s.field_row - part.l.end, to + part.l.end);
+    }
+  }
+}
+
+// Puts pixels into the tiles and adds tiles that are full.
+PANDO_MULTIVERSION void take_pixels(const PooledConv& s, const PooledGradient& from,
+                                    FilterGradWork& work, const Pixels& pixels) {
+  const int64_t channels = s.conv.out_channels;
+  fast::PixelWalk walk(s.pool.out, pixels.first);
+  for (int64_t t = 0; t < pixels.count; ++t, walk.next()) {
+    const bool inside = s.all_inside(walk.at);
+    Tile& tile = inside ? work.inside : work.edge;
+    float* const factors = tile.factors + tile.count * channels;
+    int32_t* const offsets = tile.offsets + tile.count * channels;
+    const int64_t at = pixels.at + t * channels;
+    fast::take_factors(from, at, channels, factors);
+    for (int64_t o = 0; o < channels; ++o) work.bias[o] += factors[o];
+    int64_t first = s.first_element(walk.at);
+    const int32_t* table = s.offsets.data();
+    if (!inside) {
+      first = tile.count * s.field_floats();
+      table = s.field_offsets.data();
+      copy_field(s, pixels.x, walk.at, work.fields + first);
+    }
+    const uint8_t* const index = from.index + at;
+    for (int64_t o = 0; o < channels; ++o) {
+      offsets[o] = static_cast<int32_t>(first) + table[index[o]];
+    }
+    if (++tile.count == tile_pixels(s)) add_tile(s, work, tile);
+  }
+}
+
 // Processes the share of a part: a range of the pooled pixels of all samples.
 void add_pixels(const PooledConv& s, const PooledGradient& from, const float* x,
-                const FilterGradWork& work, Range pixels) {
+                FilterGradWork& work, Range pixels) {
   const int64_t each = s.pool.out_pixels();
-  const int64_t most = tile_pixels(s);
   for (int64_t pixel = pixels.begin; pixel < pixels.end;) {
     const int64_t sample = pixel / each;
-    const int64_t end = std::min({pixel + most, (sample + 1) * each, pixels.end});
-    add_tile(s, from, work,
-             {.x = x + sample * s.conv.in_pixels() * s.conv.in_channels,
-              .first = pixel - sample * each,
-              .at = pixel * s.conv.out_channels,
-              .count = end - pixel});
+    const int64_t end = std::min((sample + 1) * each, pixels.end);
+    work.inside.x = x + sample * s.conv.in_pixels() * s.conv.in_channels;
+    take_pixels(s, from, work,
+                {.x = work.inside.x,
+                 .first = pixel - sample * each,
+                 .at = pixel * s.conv.out_channels,
+                 .count = end - pixel});
+    add_tile(s, work, work.inside);
     pixel = end;
   }
+  add_tile(s, work, work.edge);
 }
 
 }  // namespace
@@ -240,7 +241,7 @@ KernelOffer fast_conv_pool_filter_grad(const ir::Node& node) {
   const auto transpose = direct::choose_isa().transpose;
   const auto run = [=](const KernelArgs& args, const StepArgs& step) {
     const int64_t channels = shape.conv.out_channels;
-    const FilterGradWork work(shape, ScratchCutter(args.scratch));
+    FilterGradWork work(shape, ScratchCutter(args.scratch));
     std::fill(work.sums, work.sums + channels * shape.window_floats, 0.0f);
     std::fill(work.bias, work.bias + channels, 0.0f);
     add_pixels(shape,
