@@ -41,6 +41,7 @@ inline void store_bytes(uint8_t* p, IntVec v) {
 
 #include "pando/kernels/direct/isa_body.inc"
 #include "pando/kernels/direct/isa_packed.inc"
+#include "pando/kernels/direct/narrow_panel.inc"
 using winograd::ProductArgs;
 #include "pando/kernels/winograd/narrow_products.inc"
 #include "pando/kernels/winograd/transforms.inc"
@@ -54,7 +55,7 @@ const IsaKernels& avx512_kernels() {
       .lanes = kLanes,
       .preferred_vectors = kPreferredPanel,
       .tile_rows = {kTileRows[0], kTileRows[1], kTileRows[2]},
-      .panel = {panel<1>, panel<2>, panel<3>},
+      .panel = {narrow_panel, panel<2>, panel<3>},
       .pool_row = pool_row,
       .add_rows = add_rows,
       .copy_rows = copy_rows,
