@@ -1,5 +1,6 @@
 // Training by `pando train`: the settings become its options, and a callback prints the lines of
-// this program. SPDX-License-Identifier: MIT
+// this program.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 
 #include <fmt/format.h>

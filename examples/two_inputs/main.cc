@@ -1,8 +1,9 @@
 // Two inputs, two outputs: a picture and three numbers in, a class and a value out. A gauge shows a
 // bar in one of three corners; the numbers are the slope and the offset of its scale, and the age
 // of the gauge, which does not matter. The program learns which corner it is and what the gauge
-// says, and fails if it did not learn both. usage: two_inputs [SAMPLES]   SAMPLES: how many gauges
-// to learn from (default: 4096) SPDX-License-Identifier: MIT
+// says, and fails if it did not learn both.
+// usage: two_inputs [SAMPLES]   SAMPLES: how many gauges to learn from (default: 4096)
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
 #include <iostream>

@@ -1,5 +1,6 @@
 // Reads any bytes as a PNG image and as a mask. Expects pixels or an error. Corrects the checksums
-// of the chunks first: otherwise few inputs would pass them. SPDX-License-Identifier: MIT
+// of the chunks first: otherwise few inputs would pass them.
+// SPDX-License-Identifier: MIT
 #include <vector>
 
 #include <zlib.h>

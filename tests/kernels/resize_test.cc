@@ -1,5 +1,6 @@
 // Resizing by examples of the ONNX standard, and the fast kernels of resizing and of moving
-// channels into pixels against the reference. SPDX-License-Identifier: MIT
+// channels into pixels against the reference.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include "pando/base/strings.h"

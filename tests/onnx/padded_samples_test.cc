@@ -1,5 +1,6 @@
 // The last batch of an epoch is filled up. Of zeros, some functions are infinite, and so are
-// slopes. SPDX-License-Identifier: MIT
+// slopes.
+// SPDX-License-Identifier: MIT
 #include <cmath>
 
 #include "pando/train/device_strategy.h"

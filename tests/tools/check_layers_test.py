@@ -7,11 +7,13 @@ import tempfile
 import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/check_layers"
+LICENCE = "// SPDX-License-Identifier: MIT\n"
 LAYERS = "# level: folders\n0: base\n1: tensor profile\n2: kernels\n3: store  # last\n"
 
 
 def run_tool(files, *arguments, make_folders=True):
-    """Runs the tool on a tree with the given files (path below the root -> text)."""
+    """Runs the tool on a tree with the given files (path below the root -> text), to which the
+    licence is added where the text does not speak of it."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         layers = files.get("src/LAYERS", LAYERS)
@@ -22,7 +24,8 @@ def run_tool(files, *arguments, make_folders=True):
                 (root / "src/pando" / above / folder).mkdir(parents=True, exist_ok=True)
         for name, text in {"src/LAYERS": layers, **files}.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text)
+            code = name.endswith((".cc", ".h")) and "SPDX" not in text
+            (root / name).write_text(text + LICENCE if code else text)
         return subprocess.run([sys.executable, TOOL, "--root", root, *arguments],
                               capture_output=True, text=True, check=False)
 
@@ -105,6 +108,14 @@ class CheckLayers(unittest.TestCase):
 
     def test_missing_pragma_once(self):
         self.expect_problem("base/a.h", "int x;\n", "has no #pragma once")
+
+    def test_licence_on_a_line_of_its_own(self):
+        self.expect_clean("base/a.cc", "// Purpose.\n" + LICENCE)
+        self.expect_problem("base/a.cc", "// Purpose. SPDX-License-Identifier: MIT\n", "a.cc: expected")
+        self.expect_problem("base/a.cc", "// Purpose. SPDX-License-Identifier:\n// MIT\n", "expected")
+        result = run_tool({"src/pando/base/a.cc": "",
+                           "tests/base/a_test.cc": "// B. SPDX-License-Identifier: MIT\n"})
+        self.assertEqual(result.stdout.count("tests/base/a_test.cc: expected"), 1)
 
     def test_empty_tree_is_a_failure(self):
         self.assertEqual(run_tool({}).returncode, 1)

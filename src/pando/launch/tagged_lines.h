@@ -1,7 +1,6 @@
 // Splits the output of mpirun into lines of the instances. mpirun mixes pieces of lines of several
 // instances; each piece starts with the tag of its instance.
 // SPDX-License-Identifier: MIT
-// come mixed, each with the tag of its instance in front. SPDX-License-Identifier: MIT
 #pragma once
 
 #include <functional>

@@ -1,7 +1,6 @@
 // The options of `pando plan`: the options of `pando train` that describe what is trained, and the
 // instances and network to train on.
 // SPDX-License-Identifier: MIT
-// be spread over. SPDX-License-Identifier: MIT
 #pragma once
 
 #include <optional>

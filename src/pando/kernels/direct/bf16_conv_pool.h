@@ -1,6 +1,7 @@
 // Convolution and max pooling of bf16 numbers in one pass, by the processor's own products of
 // pairs: the pass of forward_pool.h with pairs of channels instead of f32 numbers. Sums are f32 and
-// are rounded after pooling, sample by sample. SPDX-License-Identifier: MIT
+// are rounded after pooling, sample by sample.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "pando/kernels/kernel.h"

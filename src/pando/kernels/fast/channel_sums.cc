@@ -1,5 +1,6 @@
 // The sum of every channel over samples and pixels. Parts divide the rows of pixels; each has sums
-// of its own. SPDX-License-Identifier: MIT
+// of its own.
+// SPDX-License-Identifier: MIT
 #include "pando/kernels/fast/channel_rows.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"

@@ -1,5 +1,6 @@
 // Moves channels into boxes of pixels and back, row by row of the larger picture, which parts
-// divide. SPDX-License-Identifier: MIT
+// divide.
+// SPDX-License-Identifier: MIT
 #include <cstring>
 
 #include "pando/kernels/fast/fast.h"

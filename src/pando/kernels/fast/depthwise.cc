@@ -1,7 +1,8 @@
 // Depthwise convolution, convolution with groups of 2, 4 or 8 channels, and their input gradients:
 // sixteen channels of several pixels at a time, with the sums in registers. With groups, a tap is
 // one product per channel of the group, whose source is spread over the lanes of the group. Parts
-// divide the rows of the result. SPDX-License-Identifier: MIT
+// divide the rows of the result.
+// SPDX-License-Identifier: MIT
 #include "pando/kernels/fast/depthwise.h"
 
 #include "pando/base/strings.h"

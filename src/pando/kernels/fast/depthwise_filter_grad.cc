@@ -1,6 +1,7 @@
 // The filter gradient of a depthwise convolution and of one with groups of 2, 4 or 8 channels: for
 // each row of dy and a few taps, the sums of a few channels over the pixels of the row are in
-// registers. Parts divide the rows of dy; each has sums of its own. SPDX-License-Identifier: MIT
+// registers. Parts divide the rows of dy; each has sums of its own.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 
 #include "pando/base/strings.h"

@@ -1,5 +1,6 @@
 // What follows the sums of a convolution or a dense layer, for kernels that do not do it
-// themselves. SPDX-License-Identifier: MIT
+// themselves.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The maximum of every channel of a sample, sixteen channels at a time, and its gradient. Parts
-// divide the samples and, in the gradient, the rows of pixels. SPDX-License-Identifier: MIT
+// divide the samples and, in the gradient, the rows of pixels.
+// SPDX-License-Identifier: MIT
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"
 #include "pando/kernels/fast/vectors.h"

@@ -1,5 +1,6 @@
 // Operands that may be stored in 16 bits, for kernels that widen them block by block and round
-// their results while these are in the first-level cache. SPDX-License-Identifier: MIT
+// their results while these are in the first-level cache.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <algorithm>

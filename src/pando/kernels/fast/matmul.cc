@@ -1,6 +1,6 @@
 // Products of two activations. The columns of the second matrix are packed into panels of one
-// vector each, and blocks of rows are multiplied by a panel in registers. SPDX-License-Identifier:
-// MIT
+// vector each, and blocks of rows are multiplied by a panel in registers.
+// SPDX-License-Identifier: MIT
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/support.h"
 #include "pando/kernels/fast/vectors.h"
