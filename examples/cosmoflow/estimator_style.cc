@@ -76,8 +76,8 @@ int64_t global_step(const Run& run, const Estimator& estimator) {
   return static_cast<int64_t>(run.instances.share(static_cast<double>(own)));
 }
 
-// Steps are counted from the start of the model, so the same command continues with the rest. As in
-// the original, the warm-up is one loop and counts as the first of training.
+// Steps are counted from the start of the model, so the same command continues with the rest. The
+// warm-up is one loop and counts as the first of training, like in the original.
 void train(const Run& run, Estimator& estimator, Results& results,
            pando::app::AgreedSignal& signal) {
   const InputFn input_fn = [&](const InputContext&) {

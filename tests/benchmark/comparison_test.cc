@@ -91,7 +91,7 @@ TEST(Comparison, RefusesWhatIsNoResults) {
     return error_of<UsageError>([&] { load_old_results(path); });
   };
   EXPECT_TRUE(says_all(wrong("{"), {"--compare", "x.json"}));
-  EXPECT_TRUE(says_all(wrong("[]"), {"no benchmark_results.json"}));
+  EXPECT_TRUE(says_all(wrong("[]"), {"expected a", "benchmark_results.json"}));
   EXPECT_TRUE(says_all(wrong("{}"), {"has no results"}));
   EXPECT_TRUE(says_all(wrong(R"({"b": [{"exitcode": 0}]})"), {"variant_name"}));
   EXPECT_TRUE(says_all(wrong(R"({"b": [{"variant_name": "x", "exitcode": 0,

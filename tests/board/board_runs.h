@@ -42,7 +42,7 @@ inline void write_summary(const std::filesystem::path& run, const app::RunSummar
   std::ofstream(run / app::kSummaryFile) << app::to_json_text(summary);
 }
 
-// A run that is done, with config.yml and so many rows.
+// A run that is done, with config.yml and this many rows.
 inline void write_run(const std::filesystem::path& run, int64_t rows = 3) {
   write_summary(run, summary_with(app::RunState::done));
   std::ofstream(run / "config.yml") << "model: mnist_cnn\nseed: " << rows << "\n";

@@ -418,7 +418,7 @@ TEST_F(LeavingRun, FlagsWithoutEffectAreRefused) {
   EXPECT_SAYS(testing::internal::GetCapturedStderr(), "--top", "no effect");
 }
 
-// Its first layer is no convolution that would say where the channels are.
+// Its first layer is not a convolution that would say where the channels are.
 TEST_F(LeavingRun, ANetworkThatFlattensPicturesAtOnceAnswers) {
   write_png("a.png", Image({9, 9}, 3).view());
   Model model(Sequential({8, 8, 3}, {Flatten(), Dense({.units = 3, .activation = "softmax"})}));

@@ -90,7 +90,7 @@ TEST(DrawChanges, TurnsHalfOfThePicturesUpsideDown) {
 
 TEST(DrawChanges, RandAugmentUsesAllOperationsAlike) {
   std::map<ChangeKind, int> counts = count_kinds({.randaugment = {.operations = 2}});
-  EXPECT_EQ(counts.size(), 13u);  // identity is no change
+  EXPECT_EQ(counts.size(), 13u);  // identity is not a change
   for (const auto& [kind, count] : counts) {
     EXPECT_NEAR(count, 2 * kChangeDraws / 14, 80) << static_cast<int>(kind);
   }

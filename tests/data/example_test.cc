@@ -210,7 +210,7 @@ TEST(Example, TenThousandMutationsAreHarmless) {
     }
     accepted += example_error(record) == "no error" ? 1 : 0;
   }
-  EXPECT_GT(accepted, 0);  // a changed value is no error here; the record's crc detects it
+  EXPECT_GT(accepted, 0);  // a changed value is not an error here; the record's crc detects it
   EXPECT_LT(accepted, 9000);
 }
 

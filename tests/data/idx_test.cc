@@ -153,7 +153,7 @@ TEST(Idx, TenThousandMutationsAreHarmless) {
     } catch (const IoError&) {
     }
   }
-  EXPECT_GT(accepted, 0);  // a changed pixel is no error
+  EXPECT_GT(accepted, 0);  // a changed pixel is not an error
   EXPECT_LT(accepted, 5000);
 }
 

@@ -64,7 +64,7 @@ class H2Client {
         H2Frame::headers, H2Frame::kEndOfHead | flags, stream,
         head({{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "a"}}));
   }
-  // The next frame that is no matter of the connection.
+  // The next frame that is not about the connection.
   H2Frame receive() {
     while (true) {
       H2Frame frame = receive_any();
@@ -88,7 +88,7 @@ class H2Client {
   RawClient& raw() { return raw_; }
 
  private:
-  // As HPACK has it; texts below 127 bytes need no further bytes for their length.
+  // A string in the form of HPACK; texts below 127 bytes need no further bytes for their length.
   static std::string text(const std::string& value) {
     if (value.size() < 127) return static_cast<char>(value.size()) + value;
     std::string length(1, '\x7f');

@@ -216,7 +216,7 @@ TEST_F(HttpServer, RefusesOptionsThatCannotBe) {
   EXPECT_SAYS(error_of<IoError>([&] { Server second(options, routes); }), "another port");
   options.unix_socket = "/dev/null";
   options.port = 0;
-  EXPECT_SAYS(error_of<IoError>([&] { Server third(options, routes); }), "no socket");
+  EXPECT_SAYS(error_of<IoError>([&] { Server third(options, routes); }), "not a socket");
 }
 
 TEST_F(HttpServer, DrainsWhatItHasAccepted) {

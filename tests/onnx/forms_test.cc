@@ -14,7 +14,7 @@ namespace {
 using testing_support::error_of;
 using Floats = std::vector<float>;
 
-// The same with a first axis that is no batch.
+// The same with a first axis that is not a batch.
 ModelProto without_batch(ModelProto model) {
   auto& shape = model.graph.inputs[0].shape;
   shape.erase(shape.begin());
@@ -130,7 +130,8 @@ TEST(OnnxForms, Borders) {
 }
 
 // Pads of 64 bits whose magnitude has no 64 bits.
-// A third is no number of 32 bits, but means a third: position 1 * 3 is pixel 3, not 2.
+// No number of 32 bits is exactly a third, but the scale means a third: position 1 * 3 is pixel 3,
+// not 2.
 TEST(OnnxForms, ScalesThatMeanARatioOfExtents) {
   const auto resized = [](float scale, int64_t pixels) {
     Floats x(static_cast<size_t>(pixels));
@@ -257,7 +258,7 @@ TEST(OnnxForms, BatchNormalisationInTrainingMode) {
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(Floats(found.at(i).f32().begin(), found[i].f32().end()), expected[i]);
   }
-  // With a batch it is a layer like any other, whose moving statistics are no results.
+  // With a batch it is a layer like any other, whose moving statistics are not results.
   model.graph.outputs.resize(1);
   const std::vector<std::string> ops = ops_in(import_network(model));
   EXPECT_EQ(std::ranges::count(ops, "reduce_mean"), 0);

@@ -1,5 +1,5 @@
-// The last batch of an epoch is filled up. Of zeros, some functions are infinite, and so are
-// slopes.
+// The last batch of an epoch is filled up with samples. Zeros would not do: some functions, or
+// their slopes, are infinite at 0.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 

@@ -213,7 +213,7 @@ TEST(Executor, ResultsAreRowsInTheOrderOfTheSamples) {
   for (int i = 0; i < 11; ++i) {
     float sum = 0;
     for (int k = 0; k < 10; ++k) sum += expected.f32()[static_cast<size_t>(10 * i + k)];
-    EXPECT_NEAR(sum, 1, 1e-5) << "row " << i << " is no distribution";
+    EXPECT_NEAR(sum, 1, 1e-5) << "row " << i << " is not a distribution";
   }
   const auto expect_rows = [&](const TraineeOptions& options) {
     EXPECT_LT(difference(predict(options), expected).absolute, 1e-6);

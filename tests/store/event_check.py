@@ -19,7 +19,7 @@ Field = descriptor_pb2.FieldDescriptorProto
 KINDS = {"double": Field.TYPE_DOUBLE, "float": Field.TYPE_FLOAT, "int64": Field.TYPE_INT64,
          "int32": Field.TYPE_INT32, "string": Field.TYPE_STRING}
 
-# name: [(field, number, type, is a list)]; a type that is no word of KINDS is a message.
+# name: [(field, number, type, is a list)]; a type that is not in KINDS is a message.
 MESSAGES = {
     "Event": [("wall_time", 1, "double", 0), ("step", 2, "int64", 0),
               ("file_version", 3, "string", 0), ("summary", 5, "Summary", 0),

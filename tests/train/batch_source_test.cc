@@ -1,4 +1,4 @@
-// Labels that are no classes of the network are an error, wherever labels are used.
+// Labels that are not classes of the network are an error, wherever labels are used.
 // SPDX-License-Identifier: MIT
 #include "pando/train/batch_source.h"
 

@@ -21,7 +21,7 @@ struct LayerCase {
   std::string number;
   Shape input;
   std::function<Layer(int64_t)> make;
-  std::vector<int64_t> right;  // the numbers that are no error
+  std::vector<int64_t> right;  // the numbers that are not errors
 };
 
 // The first word of each case is the name of its layer. extreme_numbers_test.cc:
@@ -35,7 +35,7 @@ inline Dataset two_rows(const Shape& sample) {
   return Dataset::from_tensors(random_tensor(Shape(dims), 3), Tensor::of_i32({2}, {0, 1}));
 }
 
-// "" if all went well; throws everything that is no pando::Error.
+// "" if all went well; throws everything that is not a pando::Error.
 inline std::string failure_of(const std::function<void()>& work) {
   try {
     work();

@@ -263,7 +263,7 @@ TEST(Outputs, ModelUntilALayerHasItsWeights) {
   EXPECT_TRUE(same_bits(whole.predict(x), model.predict(x)));
 }
 
-// --- metrics that are no means ---
+// --- metrics that are not means ---
 
 struct Scores {
   std::vector<double> hits = std::vector<double>(3), predicted = hits, actual = hits;

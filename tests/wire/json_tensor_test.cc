@@ -44,7 +44,7 @@ TEST(JsonTensor, CollectsValuesOfOneShape) {
   EXPECT_EQ(builder.f32(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
 }
 
-// What is expected changes no result: values of that shape, of others, and what is no value.
+// What is expected changes no result: values of that shape, of others, and what is not a value.
 TEST(JsonTensor, ExpectationsChangeNothing) {
   for (const char* text :
        {"[[1, 2.5, -3e2], [4, NaN, 6]]", "[ [ 1 ,2.5,3 ] ,\n[4,\t5, 6]]", "[[1,2,3]]",

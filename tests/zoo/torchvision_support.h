@@ -59,7 +59,7 @@ inline std::vector<Tensor> torchvision_weights(const std::string& name, const Ne
 }
 
 // The greatest difference of the logarithms of the probabilities, as a share of the greatest
-// distance of one from their mean; not a number if one of them is none.
+// distance of one from their mean; NaN if one of them is NaN.
 inline double greatest_difference(const Tensor& probabilities, const Tensor& logarithms) {
   const auto ours = probabilities.f32();
   const auto theirs = logarithms.f32();

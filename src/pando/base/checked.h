@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// Nothing if the result is no int64_t.
+// Returns nothing if the result does not fit into int64_t.
 inline std::optional<int64_t> product_of(std::initializer_list<int64_t> factors) {
   int64_t product = 1;
   for (const int64_t factor : factors) {

@@ -100,7 +100,7 @@ class Json {
   // Writes one line or, with `indent`, that many spaces per level. Bytes that are not UTF-8 become
   // the replacement character; numbers that are not finite become null.
   std::string dump(int indent = -1) const;
-  // IoError names line and column of what is no JSON.
+  // IoError names line and column of what is not JSON.
   static Json parse(std::string_view text);
   static std::optional<Json> try_parse(std::string_view text);
   // The same for texts of others that may be large: also refuses keys that an object has twice, and

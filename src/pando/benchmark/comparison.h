@@ -26,7 +26,7 @@ struct OldResults {
   std::vector<std::string> machines;                                // each once; may be empty
 };
 
-// Throws UsageError for a file that cannot be read or is none of them.
+// Throws UsageError for a file that cannot be read or is of another kind.
 OldResults load_old_results(const std::string& path);
 
 enum class Verdict {
@@ -59,7 +59,7 @@ struct Comparison {
   size_t regressions() const;
 };
 
-// `limit`: a change by so many percent, or less, is none.
+// `limit`: a change by this many percent, or less, does not count.
 Comparison compare(const std::vector<VariantResult>& results, const OldResults& before,
                    double limit);
 

@@ -68,7 +68,7 @@ OldResults load_old_results(const std::string& path) {
       for (const Json& variant : benchmark.value.items()) take_variant(variant, results);
     }
   } catch (const Error& error) {
-    throw UsageError("--compare: '", path, "' is no benchmark_results.json: ", error.what());
+    throw UsageError("--compare: '", path, "': expected a benchmark_results.json: ", error.what());
   }
   if (results.passed.empty()) throw UsageError("--compare: '", path, "' has no results");
   return results;

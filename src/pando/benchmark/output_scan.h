@@ -17,7 +17,7 @@ enum class Stream { out, err };
 // What a metric found: its values in the order of the lines, those of standard output first.
 struct Found {
   std::vector<double> values;
-  std::string no_number;  // the first match that is none; empty: all are
+  std::string no_number;  // the first match that is not a number; empty: all are
   bool too_slow = false;  // the regular expression took too many steps
   bool too_many = false;  // values
 };

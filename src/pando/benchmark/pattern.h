@@ -12,7 +12,7 @@ namespace pando::benchmark {
 // One thread at a time.
 class Pattern {
  public:
-  // Throws UsageError that starts with `place` if the text is no regular expression, or has more
+  // Throws UsageError that starts with `place` if the text is not a regular expression, or has more
   // than one group, so that it is not clear which of them is the value.
   Pattern(const std::string& text, const std::string& place);
 

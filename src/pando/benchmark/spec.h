@@ -21,7 +21,7 @@ struct Metric {
   std::string name;
   std::string regexp;
   std::shared_ptr<const Pattern> pattern;
-  int skip = 0;  // so many values, the first ones, are the warm-up
+  int skip = 0;  // the number of first values that are the warm-up
   const Reduction* reduction = nullptr;
   bool lower_is_better = false;
   bool required = true;  // a program that does not print it has failed

@@ -6,7 +6,7 @@
 
 namespace pando::benchmark {
 
-// Bytes that are no UTF-8 become the replacement character.
+// Bytes that are not UTF-8 become the replacement character.
 std::string valid_utf8(const std::string& text);
 
 }  // namespace pando::benchmark

@@ -27,7 +27,7 @@ struct Subscription {
 std::string events_for(Board& board, Subscription& subscription);
 
 struct EventOptions {
-  // Between two looks, and at least so many times as long as a look takes.
+  // The time between two looks, and its least multiple of the time that a look takes.
   std::chrono::milliseconds interval{500};
   int share = 20;
   std::chrono::seconds heartbeat{5};  // after which a silent page is tried, which may be gone

@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kHistoryFile = "history.json";
 constexpr int64_t kMostHistoryBytes = int64_t{1} << 30;
 
-// Lines of the array that are no rows: its brackets, and the comma of a row before.
+// Lines of the array that are not rows: its brackets, and the comma of a row before.
 bool is_bracket(std::string_view line) { return line.find_first_not_of("[], \r") == line.npos; }
 
 }  // namespace

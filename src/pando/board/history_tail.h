@@ -20,7 +20,7 @@ class HistoryTail {
   };
 
   // The complete rows since the last call. A line without its end is read again when it has one; a
-  // complete line that is no row is skipped. No file: no rows.
+  // complete line that is not a row is skipped. No file: no rows.
   News read(const Folder& run);
 
   int64_t bytes_read() const { return bytes_read_; }

@@ -1,5 +1,5 @@
-// The runs of a folder as a list needs them. Of each run one small file is read, summary.json, and
-// again only after it has changed.
+// The runs of a folder, as the list of the page needs them. Reads only one small file per run,
+// summary.json, and reads it again only after it has changed.
 // SPDX-License-Identifier: MIT
 #pragma once
 

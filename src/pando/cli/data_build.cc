@@ -98,7 +98,7 @@ int data_build_imagenet(Arguments args, std::ostream& out) {
   if (!go) return app::kDone;
   if (!is_folder(words.source)) {
     throw UsageError("SOURCE: expected the folder with train and validation, got '", words.source,
-                     "', which is no folder");
+                     "', which is not a folder");
   }
   options.seed = static_cast<uint64_t>(words.seed);
   const app::StopSignal signal(

@@ -38,8 +38,8 @@ struct MonitorOptions {
 // InvalidArgument.
 MonitorOptions monitor_options_from_environment();
 
-// own: the instance itself failed; lost_peer: another instance did not answer. Of several reports,
-// the first one of kind `own` is the first cause.
+// own: the instance itself failed; lost_peer: another instance did not answer. If several instances
+// report, the first report of kind `own` is the cause.
 enum class FailureKind { own, lost_peer };
 
 // One instance's part of the watch: a thread that sleeps until there is something to send or to

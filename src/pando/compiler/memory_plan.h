@@ -33,7 +33,7 @@ struct Place {
   Region region = Region::external;
   int stage = 0;  // the stage that owns it; ignored for packed and external values
   size_t offset = 0;
-  int64_t tiles = 1;  // so many tiles of samples use the place, one after the other
+  int64_t tiles = 1;  // the number of tiles of samples that use the place one after the other
 
   // The size of the place of a value.
   size_t bytes_of(const ir::Value& value) const {

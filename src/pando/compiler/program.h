@@ -27,7 +27,7 @@ struct Call {
   bool gathers_slices = false;
   int section = -1;  // -1: the prologue
   int bucket = -1;   // the bucket of gradients that this call completes; -1: none
-  // Of a call in a chain: how many tiles it is run in, and the first and last call of the chain,
+  // The number of tiles in which a call of a chain runs, and the first and last call of the chain,
   // whose tiles run in between.
   int64_t tiles = 1;
   int chain_first = -1;

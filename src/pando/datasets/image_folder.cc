@@ -66,7 +66,7 @@ std::optional<ImageLayout> layout_at(const std::string& path) {
 
 std::string empty_note(const std::string& folder, const std::string& name) {
   return concat("the folder ", (fs::path(folder) / name).string(),
-                " has no images: it is no class");
+                " has no images, so it is not a class");
 }
 
 // The images of both parts, with the labels of the training folders.

@@ -20,7 +20,7 @@ struct SubsetOptions {
 };
 
 // Leaves only these samples, in their order. Which ones does not depend on the seed of a run. Reads
-// every sample once for its label. Throws UsageError, which names the flag, for labels that are no
+// every sample once for its label. Throws UsageError, which names the flag, for labels that are not
 // single classes, for data that are read as a stream, an unknown class, and more samples than there
 // are.
 void take_subset(TrainingData& data, const SubsetOptions& options);

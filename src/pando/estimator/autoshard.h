@@ -39,8 +39,8 @@ struct Sharding {
 
 // Chooses the cuts of a network. Candidates are edges of the forward graph whose removal leaves
 // exactly two parts, one with the input and one with the output, such that no layer is called in
-// both. Of all choices of shards - 1 candidates, takes the one with the smallest largest shard;
-// among these the one with the smallest variance; among these the first. Throws InvalidArgument if
+// both. Chooses the shards - 1 candidates that make the largest shard smallest; if several choices
+// do, the one with the smallest variance, and then the first. Throws InvalidArgument if
 // there are fewer candidates than cuts, or if the network already has stages.
 Sharding choose_shards(const Network& network, const ShardRequest& request);
 

@@ -55,7 +55,8 @@ PredictionStream run_predict(Estimator::Impl& impl, const InputFn& input_fn,
 // Throws InvalidArgument unless `steps` are whole executions.
 void check_steps(const char* method, std::optional<int64_t> steps, const DeviceRunConfig& device);
 
-// Takes weights from another model and tells how many. Throws InvalidArgument, IoError.
+// Loads weights of another model and reports how many through `tell`. Throws InvalidArgument,
+// IoError.
 void warm_start(Model& model, const WarmStart& from, const Tell& tell);
 
 }  // namespace pando::estimator

@@ -114,7 +114,9 @@ void Call::take(const MessageSplitter::Message& message) {
   switch (http::inflate_body(message.bytes, {.bytes = most, .ratio = kAnyRatio}, unpacked)) {
     case http::InflateResult::done: return on_message(unpacked);
     case http::InflateResult::broken:
-      return end(failure(Code::invalid_argument, "the message is no whole gzip or deflate stream"));
+      return end(
+          failure(Code::invalid_argument,
+                  "expected a complete gzip or deflate stream, got a truncated or damaged one"));
     case http::InflateResult::too_large: return end(too_large(start_, most + 1));
   }
 }

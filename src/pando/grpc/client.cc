@@ -27,8 +27,7 @@ serve::Status status_of_call(const http::CallAnswer& answer) {
   const std::string* const message = answer.header("grpc-message");
   if (number == nullptr) {
     const std::string* const status = answer.header(":status");
-    return serve::failure(Code::unknown,
-                          "the server is no server of gRPC; it answered with status ",
+    return serve::failure(Code::unknown, "expected an answer of gRPC, got one of HTTP with status ",
                           status == nullptr ? "none" : *status);
   }
   serve::Status status{.code = static_cast<Code>(parse_int(*number).value_or(2))};
@@ -120,7 +119,8 @@ serve::Result<Signature> Client::signature(std::chrono::duration<double> at_most
   const auto found = response.metadata().find("signature_def");
   if (found == response.metadata().end() || !found->second.UnpackTo(&map) ||
       map.signature_def().empty()) {
-    return serve::failure(Code::internal, "the server tells no signature");
+    return serve::failure(Code::internal,
+                          "expected a signature of the model, got metadata without one");
   }
   Signature signature{.version = response.model_spec().version().value()};
   for (const auto& [name, info] : map.signature_def().begin()->second.inputs()) {

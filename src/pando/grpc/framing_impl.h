@@ -18,7 +18,7 @@ namespace pando::grpc {
 inline constexpr size_t kPrefixBytes = 5;
 void write_prefix(char* to, uint32_t length);
 
-// "250m" is 250 milliseconds. None if the text is no time of gRPC.
+// "250m" is 250 milliseconds. None if the text is not a time of gRPC.
 std::optional<std::chrono::nanoseconds> parse_timeout(std::string_view text);
 // The text of a time, which becomes longer by as much as its digits do not tell.
 std::string timeout_text(std::chrono::microseconds time);

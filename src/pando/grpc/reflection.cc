@@ -67,7 +67,7 @@ void write_file_or_error(const FileDescriptor* file, const char* missing,
   std::reverse(list.begin(), list.end());
 }
 
-// Files of other parts of the process are not told.
+// The file if a service of this server uses it; null for files of other parts of the process.
 const FileDescriptor* known(const FileDescriptor* file) {
   if (file == nullptr) return nullptr;
   std::vector<const FileDescriptor*> open = service_files();

@@ -15,7 +15,7 @@ using serve::failure;
 using serve::Status;
 
 constexpr std::string_view kContentType = "application/grpc";
-// Of a message to a method that everybody may call: health and reflection.
+// The limit for messages to methods that everybody may call: health and reflection.
 constexpr int64_t kMostPublicBytes = 64 << 10;
 
 http::H2ServerOptions transport_options(const Shared& shared) {

@@ -266,7 +266,7 @@ bool Connection::unpack() {
   const auto result =
       inflate_body(request_.body, {limits.body_bytes, limits.gzip_ratio}, unpacked_);
   if (result == InflateResult::broken) {
-    reject(400, "the body is no whole gzip or deflate stream");
+    reject(400, "expected a complete gzip or deflate stream, got a truncated or damaged one");
     return false;
   }
   if (result == InflateResult::too_large) {

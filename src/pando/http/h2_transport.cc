@@ -44,7 +44,7 @@ class H2ConnectionOf : public H2Connection {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
       return 0;
     } else {
-      ErrorCode ignored;  // of which the next write tells
+      ErrorCode ignored;  // the next write reports it
       return stream_.write_some(boost::asio::buffer(output_), ignored);
     }
   }

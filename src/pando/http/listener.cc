@@ -38,7 +38,7 @@ void remove_stale_socket(boost::asio::io_context& context, const ListenOptions& 
   if (::stat(path.c_str(), &status) != 0) return;
   if (!S_ISSOCK(status.st_mode)) {
     throw IoError(options.protocol, ": cannot listen on '", path,
-                  "': a file that is no socket is there");
+                  "': a file that is not a socket is there");
   }
   Local::socket probe(context);
   ErrorCode error;

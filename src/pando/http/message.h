@@ -55,7 +55,7 @@ std::string_view reason_of(int status);
 // Replaces %41 by A. Returns false if a % is not followed by two digits, or for a zero byte.
 bool percent_decode(std::string_view text, std::string& decoded);
 
-// Writes `text` as a JSON string with its quotation marks. Bytes that are no UTF-8 become U+FFFD.
+// Writes `text` as a JSON string with its quotation marks. Bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 
 // True if the strings are equal. Takes a time that depends only on the length of `given`, so that

@@ -17,7 +17,7 @@ class ReplySink {
  public:
   virtual ~ReplySink() = default;
   virtual void send(Response response) = 0;
-  // As send(), but may wait for waker() to be called, so that many answers wake a thread once.
+  // Like send(), but may wait until waker() is called, so that many answers wake a thread once.
   virtual void send_later(Response response) { send(std::move(response)); }
   // Null if nothing has to be called.
   virtual std::shared_ptr<const std::function<void()>> waker() { return nullptr; }

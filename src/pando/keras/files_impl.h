@@ -12,7 +12,7 @@
 
 namespace pando::keras {
 
-// IoError names the place and `what` is no JSON.
+// IoError names the place and `what` is not JSON.
 Json parse_json(const std::string& text, const std::string& place, const std::string& what);
 
 // 2 of "2.15.0"; throws Unsupported for versions that there are not.

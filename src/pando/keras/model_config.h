@@ -55,7 +55,7 @@ struct ModelConfig {
 };
 
 // Reads {"class_name": "Functional", "config": {...}} in the forms of Keras 2 and 3. Throws IoError
-// for what is no such description, and for two layers with one name; Unsupported for models of
+// for what is not such a description, and for two layers with one name; Unsupported for models of
 // other classes.
 ModelConfig parse_model_config(const Json& json);
 

@@ -57,10 +57,11 @@ const RuleWords& rule_of(const NamedTensors& weights, const Json& training) {
   for (const RuleWords& rule : known_rules()) {
     if (rule.keras == name) return rule;
   }
-  throw Unsupported("optimizer_weights: the optimizer '", name.substr(0, 80), "' is none of ours");
+  throw Unsupported("optimizer_weights: the optimizer '", name.substr(0, 80),
+                    "' is not one of Pando's");
 }
 
-// The slot for a word in the name of a weight; null: the word is no slot.
+// The slot for a word in the name of a weight; null: the word does not name a slot.
 const SlotWords* slot_of(const RuleWords& rule, const std::string& word, bool early) {
   for (const SlotWords& slot : rule.slots) {
     if (word == (early ? slot.early : slot.late)) return &slot;
@@ -101,7 +102,7 @@ OptimizerSlots optimizer_slots(const NamedTensors& weights, const Json& training
       parts.erase(parts.begin());
     }
     if (slot == nullptr) {
-      throw Unsupported("optimizer_weights: '", name.substr(0, 200), "' is no slot of our ",
+      throw Unsupported("optimizer_weights: '", name.substr(0, 200), "' is not a slot of Pando's ",
                         rule.ours);
     }
     found.slots[slot->ours].emplace(join(parts, "/"), cast(tensor, DType::f32));

@@ -7,7 +7,7 @@
 
 namespace pando::kernels {
 
-// The curves that are no lines, in double precision.
+// The curves that are not lines, in double precision.
 double exact_swish(double x);
 double exact_hard_swish(double x);
 

@@ -28,7 +28,7 @@ void export_pool(Exporter& exporter, const ir::Node& node) {
   pads.insert(pads.end(), high.begin(), high.end());
   Exporter::Attributes attributes = {attribute("kernel_shape", kernel),
                                      attribute("strides", strides)};
-  // ONNX Runtime 1.30 makes zeros in front of a pooling its padding, which is none of zeros and
+  // ONNX Runtime 1.30 makes zeros in front of a pooling its padding, which is not one of zeros and
   // must be smaller than the window; not if the pooling names its padding in this way.
   const ir::Node* before = node.input(0)->producer();
   const bool follows_zeros = before != nullptr && before->op() == "pad";

@@ -105,7 +105,7 @@ Constant cast(const Folding& f) {
   } else if (!is_floating(type) && result.is_real) {
     for (const float value : result.reals) {
       if (!(std::abs(value) < 9e18f)) {
-        throw InvalidArgument(label(f.node), ": ", value, " is no whole number");
+        throw InvalidArgument(label(f.node), ": expected a whole number, got ", value);
       }
       result.ints.push_back(static_cast<int64_t>(value));
     }
@@ -155,7 +155,8 @@ Constant reduced_by(const Folding& f, const OfReals& of_reals, const OfInts& of_
     begun[to] = true;
   }
   if (std::ranges::find(begun, false) != begun.end()) {
-    throw Unsupported(label(f.node), ": a reduction of nothing");
+    throw Unsupported(label(f.node),
+                      ": expected at least one element to reduce, got an empty constant");
   }
   const bool keeps = int_attribute(f.node, "keepdims", 1) != 0;
   for (size_t i = 0; i < kept.size(); ++i) {

@@ -204,15 +204,20 @@ Constant sliced(const Folding& f) {
   return picked(f.node, f[0], dims, walk(dims, steps, first));
 }
 
+[[noreturn]] void refuse_range(const NodeProto& node) {
+  throw InvalidArgument(label(node), ": expected a range of fewer than ", kMostFoldedElements,
+                        " numbers, got one that is longer or has no end");
+}
+
 // Whole numbers are counted as such: beyond 2^53 a double has no place for each.
 std::vector<int64_t> whole_range(const NodeProto& node, int64_t start, int64_t limit,
                                  int64_t step) {
   int64_t distance = 0;
   const bool overflows = __builtin_sub_overflow(limit, start, &distance);
-  if (step == 0 || overflows) throw InvalidArgument(label(node), ": a range without end");
+  if (step == 0 || overflows) refuse_range(node);
   if (distance == 0 || (distance < 0) != (step < 0)) return {};
   const int64_t last = (distance < 0 ? distance + 1 : distance - 1) / step;
-  if (last >= kMostFoldedElements) throw InvalidArgument(label(node), ": a range without end");
+  if (last >= kMostFoldedElements) refuse_range(node);
   std::vector<int64_t> values;
   for (int64_t i = 0; i <= last; ++i) values.push_back(start + i * step);
   return values;
@@ -232,7 +237,7 @@ Constant range(const Folding& f) {
     const double step = f[2].number(0);
     const double count = std::ceil((f[1].number(0) - f[0].number(0)) / step);
     if (step == 0 || !(count < static_cast<double>(kMostFoldedElements))) {
-      throw InvalidArgument(label(f.node), ": a range without end");
+      refuse_range(f.node);
     }
     for (int64_t i = 0; static_cast<double>(i) < count; ++i) {
       const double value = f[0].number(0) + static_cast<double>(i) * step;

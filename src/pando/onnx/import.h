@@ -40,7 +40,7 @@ struct ImportedNetwork {
 };
 
 // Throws Unsupported with a list of all nodes that cannot be imported, by op with their names,
-// IoError for a graph that is no graph or whose shapes do not fit, and InvalidArgument for extents
+// IoError for a damaged graph or one whose shapes do not fit, and InvalidArgument for extents
 // that are missing or no extents.
 ImportedNetwork import_network(const ModelProto& model, const ImportOptions& options = {});
 

@@ -102,7 +102,9 @@ void import_unsqueeze(Importer& importer, const NodeProto& node) {
   for (int64_t& axis : axes) axis = importer.axis(node, axis, rank);
   std::ranges::sort(axes);
   for (const int64_t axis : axes) {
-    if (axis == 0) throw Unsupported(label(node), ": an axis before the samples");
+    if (axis == 0) {
+      throw Unsupported(label(node), ": expected new axes after the axis of samples, got axis 0");
+    }
     dims.insert(dims.begin() + axis, 1);
   }
   const std::vector<int64_t> sample(dims.begin() + 1, dims.end());
@@ -205,7 +207,8 @@ void import_slice(Importer& importer, const NodeProto& node) {
     const SliceRange range = slice_range(node, dims[static_cast<size_t>(axis)], starts[i], ends[i],
                                          steps.empty() ? 1 : steps[i]);
     if (range.count < 1 || (axis == value.order[0] && range.count != 1)) {
-      throw Unsupported(label(node), ": nothing is left, or some samples");
+      throw Unsupported(label(node),
+                        ": expected a range that keeps every sample and at least one element");
     }
     if (range.step < 1) {  // backwards
       ir::Ints indices;

@@ -32,7 +32,7 @@ enum class ElementType : int32_t {
   bf16 = 16,
 };
 
-// "float16", as ONNX writes it; "type 23" if it is none of the above.
+// "float16", as ONNX writes it; "type 23" if it is not one of the above.
 std::string to_string(ElementType type);
 // 0 for texts and unknown types.
 size_t bytes_of(ElementType type);

@@ -1,4 +1,4 @@
-// Numbers per sample whose sums over samples give metrics that are no means: how often classes are
+// Numbers per sample whose sums over samples give metrics that are not means: how often classes are
 // right, how scores are spread, how values differ. A class number out of range marks a place
 // without a label, which counts nowhere.
 // SPDX-License-Identifier: MIT

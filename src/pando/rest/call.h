@@ -17,7 +17,7 @@ namespace pando::rest {
 http::Response response_of(const serve::Status& status);
 
 // When the client gives up: the header Request-Timeout-Ms, in milliseconds after the first byte.
-// InvalidArgument if it is no number above 0.
+// InvalidArgument if it is not a number above 0.
 serve::Clock::time_point deadline_of(const http::Request& request);
 
 // Makes the answer; runs on a thread of the model server.

@@ -66,7 +66,7 @@ void append_tensor_infos(std::string& out, const std::vector<serve::TensorInfo>&
   out += "}";
 }
 
-// The f32 output of shape [samples, ...] with so many numbers per sample; 0: any.
+// The f32 output of shape [samples, ...] with this many numbers per sample; 0: any.
 const serve::OutputTensor& scores_of(const serve::InferResponse& response, int64_t per_sample,
                                      const char* verb) {
   for (const serve::OutputTensor& output : response.outputs) {

@@ -29,7 +29,7 @@ struct TfPath {
   serve::ModelSpec spec;
   std::string verb;  // "predict", "metadata", or empty
 };
-// Nothing: it is no such path. Letters of the fixed parts may be large or small.
+// Returns nothing for any other path. The case of the fixed parts does not matter.
 std::optional<TfPath> parse_tf_path(std::string_view path);
 
 }  // namespace pando::rest

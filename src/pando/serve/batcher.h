@@ -48,7 +48,7 @@ class Batcher {
   // samples.
   void submit(std::shared_ptr<const LoadedModel> model, InferRequest request, int64_t samples,
               InferCallback callback);
-  // As ModelServer::help().
+  // Computes one waiting batch, like ModelServer::help().
   bool help();
   // Refuses from now on and answers what waits with `unavailable`; what is computed is answered.
   void stop();

@@ -37,7 +37,8 @@ class ModelServer {
   // How many threads a protocol should read requests with: one for each worker, so that they can
   // help(); where there are many workers, fewer, which only read.
   int reading_threads() const;
-  // Whether so many threads may help: as many as there are workers. Fewer could not use all cores.
+  // Whether this many threads may help: as many as there are workers. Fewer could not use all
+  // cores.
   bool may_help(int threads) const;
   // Computes some of the short requests that wait, where the caller is. For threads that read
   // requests: they call it when they have submitted all that have arrived. True: more are waiting,

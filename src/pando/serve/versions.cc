@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostFolderEntries = 100'000;  // of a base path; more cannot be meant
+constexpr size_t kMostFolderEntries = 100'000;  // a base path with more is a mistake
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::error_code failure;

@@ -34,7 +34,7 @@ class Hdf5Reader {
   Hdf5Reader& operator=(Hdf5Reader&&) noexcept;
   ~Hdf5Reader();
 
-  // Tensors that are read from now on may take so many bytes together, if that is less than what
+  // Tensors that are read from now on may take this many bytes together, if that is less than what
   // the options allow.
   void limit_tensors(uint64_t most_bytes);
 

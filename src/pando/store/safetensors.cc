@@ -69,7 +69,7 @@ const ElementKind& kind_named(const std::string& name) {
   throw IoError(unknown_name_message("dtype", name.substr(0, kShownName), known));
 }
 
-// The bytes that type and shape need; throws IoError if they are no number.
+// The bytes that type and shape need; throws IoError if they do not fit into a number.
 uint64_t bytes_of(const Entry& entry) {
   // Extents of 0 make a tensor empty; the others must be no more than a size either.
   bool is_empty = false;

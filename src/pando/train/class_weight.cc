@@ -17,7 +17,7 @@ struct WeightedClasses {
   std::vector<float> weights;  // by class
   bool of_ones = false;        // a single number: class 1 or 0
 
-  // The class of a sample; -1 for a number that is no class, which other checks refuse.
+  // The class of a sample; -1 for a number that is not a class, which other checks refuse.
   int64_t class_of(const SampleView& sample, size_t labels) const {
     if (sample.fields()[labels].dtype == DType::i32) {
       const int32_t number = sample.i32(labels)[0];

@@ -20,7 +20,7 @@ enum class MonitorMode { automatic, min, max };
 struct EarlyStoppingOptions {
   std::string monitor = "val_loss";
   int64_t patience = 0;  // allowed epochs in a row without a better value
-  double min_delta = 0;  // a smaller change is no improvement
+  double min_delta = 0;  // a smaller change does not count
   MonitorMode mode = MonitorMode::automatic;
   // An improvement that is not better than this does not restart the count of epochs.
   std::optional<double> baseline = std::nullopt;
@@ -33,7 +33,7 @@ struct EarlyStoppingOptions {
   std::function<void(const std::string&)> tell = {};
 };
 
-// Checks the figure after every epoch. NaN is no improvement. The best weights are restored when
+// Checks the figure after every epoch. NaN never improves it. The best weights are restored when
 // the patience has run out and after the last epoch, not when something else ends the fit. Throws
 // InvalidArgument for a negative number. For a figure that the model does not have, the fit throws
 // it after its first execution, with a list of known figures.

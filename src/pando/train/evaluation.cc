@@ -42,7 +42,7 @@ void check_evaluation(const Dataset& dataset, const EvaluationRequest& request) 
   check_data_workers("evaluate", request.data_workers);
 }
 
-// Programs for other sizes are dropped rather than that memory is missing for this one.
+// If memory is short, drops programs for other batch sizes before it compiles this one.
 void require_for_predict(Model::Impl& impl, const Dataset& dataset, const PredictOptions& options) {
   const auto require = [&] {
     impl.require({{.mode = RunMode::predict,

@@ -15,7 +15,7 @@ namespace pando::train {
 Dataset compute_features(Model& part, const Dataset& dataset, const FeatureOptions& options,
                          const std::vector<int>& kept);
 
-// Throws InvalidArgument for a mode other than train and evaluate, and for a layer that is no
+// Throws InvalidArgument for a mode other than train and evaluate, and for a layer that is not a
 // bottleneck of the network.
 void check_features(const Network& network, const FeatureOptions& options);
 

@@ -37,7 +37,7 @@ struct LogSums {
   };
   int64_t samples = 0;
   std::vector<std::pair<std::string, WideSum>> sums;
-  std::vector<std::pair<std::string, Metric>> no_means;  // metrics whose value is no mean
+  std::vector<std::pair<std::string, Metric>> no_means;  // metrics whose value is not a mean
 
   // A metric by its name, a mean or not.
   Metric metric(std::string_view name) const {

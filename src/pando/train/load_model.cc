@@ -175,7 +175,8 @@ Model load_model(const std::string& path, const LoadModelOptions& options) {
   if (!is_plain_file(path)) throw IoError("'", path, "' is not a regular file");
   if (const ModelFileKind* kind = find_model_file_kind(path)) return kind->load(path, options);
   if (is_weights(start_of(path), path)) refuse_weights(path);
-  throw IoError("'", path, "' is no model file of a known kind; known: ", kinds_text(false));
+  throw IoError("'", path, "': expected a model file of a known kind (", kinds_text(false),
+                "), got an unknown one");
 }
 
 void save_model(const Model& model, const std::string& path, const SaveModelOptions& options) {

@@ -129,7 +129,7 @@ class MetricSums {
     }
     return own.metric->finish(sums, count);
   }
-  // The sums of a metric that is no mean, to add them to those of other executions.
+  // The sums of a metric that is not a mean, to add them to those of other executions.
   LogSums::Metric sums_of(size_t column) const {
     LogSums::Metric result;
     for (size_t i = 0; i < places_[column].width; ++i) {

@@ -189,7 +189,7 @@ struct LoadReport {
   // "3 weights of 'dense/bias' are beyond the range of f16, ...", where it is stored in f16
   std::vector<std::string> out_of_range;
   // The decay of the moving average (with_average()) that the weights of the file are, as it is
-  // written there; empty: they are no average.
+  // written there; empty: they are not an average.
   std::string average_decay;
 };
 

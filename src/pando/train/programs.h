@@ -72,9 +72,9 @@ SliceDivision divide(int64_t batch, int slices);
 // of a worker; at least 1. `slice` is a graph for `slice_batch` samples.
 int64_t samples_in_cache(const ir::Graph& slice, int64_t slice_batch);
 
-// A finer division for inference, where slices do not wait for each other: as many slices of at
-// most so many samples that what each node reads and writes stays in the cache of a worker. `slice`
-// is the graph of a slice of `coarse`.
+// A finer division for inference, where slices do not wait for each other: slices so small that
+// what each node reads and writes stays in the cache of a worker. `slice` is the graph of a slice
+// of `coarse`.
 SliceDivision fit_into_cache(const SliceDivision& coarse, int64_t batch, const ir::Graph& slice);
 
 }  // namespace pando::train

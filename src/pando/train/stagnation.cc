@@ -16,7 +16,7 @@ constexpr int64_t kStillUpdates = 100;
 constexpr double kSmallChange = 1e-6;  // of the largest weight
 constexpr int64_t kFirstUpdates = 250;
 constexpr int64_t kLossUpdates = 500;
-constexpr double kSmallLossChange = 3e-3;  // more than the noise of so many batches
+constexpr double kSmallLossChange = 3e-3;  // more than the noise of this many batches
 
 // The largest weights of the last layer that is trained: it has the gradients that vanish last.
 std::string last_trained(const Model& model) {

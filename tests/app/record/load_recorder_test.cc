@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Works until the file has so many rows of the first minute.
+// Works until the file has this many rows of the first minute.
 void work_until(const std::filesystem::path& folder, size_t wanted) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (std::chrono::steady_clock::now() < end) {

@@ -31,7 +31,7 @@ TEST(ClassRecord, HasCellsScoresAndPictures) {
   EXPECT_TRUE(folder.read(kClassSamplesFile).starts_with("\x89PNG"));
 }
 
-// Data that are no pictures have a record without them, and those of an earlier one go.
+// Data that are not pictures have a record without them, and those of an earlier one go.
 TEST(ClassRecord, WithoutPictures) {
   const TestFolder folder;
   folder.write(kClassSamplesFile, "old");

@@ -27,7 +27,7 @@ Model open_model() {
   return model;
 }
 
-// What cannot be written, such as a mask on a full disk, ends the command. It is no picture that
+// What cannot be written, such as a mask on a full disk, ends the command. It is not a picture that
 // cannot be read, and files that have an answer are not told of a second time.
 TEST(Predictions, FailuresBehindTheNetworkPassThrough) {
   const testing_support::TempFolder folder;

@@ -97,7 +97,7 @@ TEST_F(TuningFileTest, AFolderThatCannotBeWrittenIsANotice) {
   EXPECT_SAYS(told_[0], "not kept", "XDG_CACHE_HOME");
 }
 
-// As on a full disk.
+// What happens on a full disk: the file cannot be written.
 TEST_F(TuningFileTest, AFailureToWriteIsANotice) {
   const TuningFile file = open();
   std::filesystem::create_directory(file.path());  // nothing can take its name

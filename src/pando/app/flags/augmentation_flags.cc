@@ -95,9 +95,9 @@ void add_flags_of_places(OptionTable& table, AugmentationFlags& flags) {
                    "(vertical), or both, independently; auto: as is usual for the data set");
   table
       .add("random-crop", flags.random_crop,
-           "put so many pixels of zeros around a training picture of a fixed size and cut "
-           "a part of its size out at random; 0: none. Of pictures of any size a random part is "
-           "taken anyway; 0 takes their middle. Default: as is usual for the data set")
+           "surround a training picture of a fixed size by this many pixels of zeros and cut out a "
+           "part of its size at random; 0: none. Pictures of any size are cut at random anyway; "
+           "with 0, their middle is taken. Default: what is usual for the data set")
       .with_hint("PIXELS")
       .at_least(0)
       .at_most(4096);
@@ -109,10 +109,9 @@ void add_flags_of_places(OptionTable& table, AugmentationFlags& flags) {
       .above(0)
       .at_most(1);
   table
-      .add(
-          "random-rotation", flags.random_rotation,
-          "rotate by up to so many degrees in either direction; corners get the mean colour of the "
-          "picture")
+      .add("random-rotation", flags.random_rotation,
+           "rotate by up to this many degrees in either direction; corners get the mean colour of "
+           "the picture")
       .with_hint("DEGREES")
       .at_least(0)
       .at_most(180);
@@ -198,7 +197,7 @@ void validate(const AugmentationFlags& flags, const DatasetRecord& dataset) {
   const bool pictures = dataset.preparation || dataset.shape.rank() == 0;
   if (!pictures && !flag.empty()) {
     throw UsageError(flag, ": samples of ", dataset.name,
-                     " are no pictures; remove the flag, or use a data set of pictures");
+                     " are not pictures; remove the flag, or use a data set of pictures");
   }
   validate_crops(flags, dataset);
 }

@@ -31,8 +31,8 @@ void add_counterpart_flags(OptionTable& table, CounterpartFlags& flags) {
       .counts_as("shuffle");
   table
       .add("max-cross-replica-buffer-size", flags.max_cross_replica_buffer_size,
-           "gradients are gathered until they are at least so many bytes, or the last of a stage, "
-           "before replicas sum them; 0: one MiB. Results do not depend on it")
+           "gradients are gathered until they have at least this many bytes, or a stage has no "
+           "more, before replicas sum them; 0: one MiB. Results do not depend on it")
       .has(Effect::none)
       .with_hint("BYTES")
       .at_least(0);

@@ -31,8 +31,8 @@ void add_counterpart_flags(OptionTable& table, CounterpartFlags& flags);
 // What no single flag can check: throws UsageError that names the flags.
 void validate(const CounterpartFlags& flags, const DeviceFlags& devices);
 
-// Turns off what cannot be, and tells it together with the flags that have no effect without
-// another. The table is the one the flags are bound to.
+// Turns off flags that these devices cannot follow. Returns a warning for each, and for every flag
+// that has no effect because another one is missing. `table` is the one the flags are bound to.
 std::vector<std::string> settle(OptionTable& table, CounterpartFlags& flags,
                                 const DeviceFlags& devices);
 

@@ -68,13 +68,13 @@ void add_data_flags(OptionTable& table, DataFlags& flags) {
       .with_hint("CLASS");
   table
       .add("train-samples", flags.train_samples,
-           "train on so many samples only, the first ones of each class; 0: all")
+           "train only on N samples: the first ones, equally many of each class; 0: all")
       .counts_as("training data")
       .with_hint("N")
       .at_least(0);
   table
       .add("test-samples", flags.test_samples,
-           "validate on so many samples only, the first ones of each class; 0: all")
+           "validate only on N samples: the first ones, equally many of each class; 0: all")
       .has(Effect::none)
       .with_hint("N")
       .at_least(0);

@@ -55,9 +55,10 @@ void add_request_flags(OptionTable& table, RequestFlags& flags) {
       .at_most(4096);
   table.add("num-images", flags.num_images, "samples that each connection sends").at_least(1);
   table
-      .add("rate", flags.rate,
-           "send so many requests per second whether answers come or not, and count from the time "
-           "when each should be sent; 0: each connection waits for its answer")
+      .add(
+          "rate", flags.rate,
+          "send this many requests per second whether answers come or not, and count from the time "
+          "when each should be sent; 0: each connection waits for its answer")
       .at_least(0);
   table.add("timeout", flags.timeout, "seconds until a request has failed").above(0);
   table.begin_group("Answers", Effect::none);

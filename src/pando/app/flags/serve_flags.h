@@ -1,4 +1,4 @@
-// The flags of `pando serve`. Those of tensorflow_model_server have its names and meanings.
+// The flags of `pando serve`. Flags that tensorflow_model_server has too have the same meaning.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -59,7 +59,7 @@ void add_training_options(OptionTable& table, TrainOptions& options) {
       .at_least(0);
   table
       .add("weight-updates-per-epoch", options.weight_updates_per_epoch,
-           "end an epoch after so many; -1: the whole global batches of the data")
+           "end an epoch after N weight updates; -1: after the whole global batches of the data")
       .counts_as("updates per epoch")
       .with_hint("N")
       .at_least(-1);

@@ -35,11 +35,11 @@ int64_t TuningFlags::classes_for(int64_t of_data) const {
 void add_tuning_flags(OptionTable& table, TuningFlags& flags) {
   table.begin_group("Fine-tuning");
   table
-      .add(
-          "classes", flags.classes,
-          "replace the classifier, the last dense layer or convolution of 1x1, by a new one for so "
-          "many classes; auto: as many as the data have. The other layers keep the weights of "
-          "--model or --weights")
+      .add("classes", flags.classes,
+           "replace the classifier, the last dense layer or convolution of 1x1, by a new one for "
+           "this "
+           "many classes; auto: as many as the data have. The other layers keep the weights of "
+           "--model or --weights")
       .with_hint("N|auto");
   using Text = std::optional<std::string>;
   table.add_choice<Text>("preprocessing", flags.preprocessing,
@@ -59,7 +59,7 @@ void add_tuning_flags(OptionTable& table, TuningFlags& flags) {
       .with_hint("all|until:NAME|none");
   table
       .add("unfreeze-after", flags.unfreeze_after,
-           "train all layers after so many epochs; 0: frozen layers stay frozen")
+           "train all layers after this many epochs; 0: frozen layers stay frozen")
       .with_hint("EPOCHS")
       .at_least(0);
   table
@@ -71,7 +71,7 @@ void add_tuning_flags(OptionTable& table, TuningFlags& flags) {
   table
       .add("feature-cache", flags.feature_cache,
            "while layers are frozen and pictures are not changed at random, compute what these "
-           "layers give for each sample once and keep it: in memory up to so many bytes (auto: a "
+           "layers give for each sample once and keep it: in memory up to this many bytes (auto: a "
            "quarter of what is free), above that in a file in the run directory; off: compute it "
            "again in every epoch. The results have the same bits")
       .has(Effect::none)

@@ -54,7 +54,7 @@ void guess_end(RunRecord& run) {
   }
 }
 
-// Whether the run that says that it goes on was killed; not, if the file system does not tell.
+// Whether a run whose summary says "running" was killed. False if the file system cannot tell.
 bool is_abandoned(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return false;

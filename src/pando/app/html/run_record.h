@@ -37,10 +37,10 @@ enum class HistoryRows { read, skip };
 // Throws IoError if the folder does not exist or has no file of a run.
 RunRecord read_run(const std::filesystem::path& folder, HistoryRows rows = HistoryRows::read);
 
-// Nothing without a value.
+// Returns nothing if no row has a value.
 std::optional<BestValue> best_value(const std::vector<HistoryRow>& rows, const Task& task);
 
-// The rows of a history.json, in its order. A line that is no row is skipped: the end of a file
+// The rows of a history.json, in its order. A line that is not a row is skipped: the end of a file
 // that is being written, or what a crash left. `skipped` counts these lines, if it is given.
 std::vector<HistoryRow> read_rows(const std::filesystem::path& json, int64_t* skipped = nullptr);
 

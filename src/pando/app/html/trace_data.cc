@@ -143,7 +143,7 @@ class TraceReader {
     if (events.size() == most_) ++full_;
   }
 
-  // Up to here all tracks together have at most so many events.
+  // The time up to which all tracks together have at most most_ events.
   int64_t end_of_window() const {
     std::vector<int64_t> begins;
     int64_t cut = std::numeric_limits<int64_t>::max();
@@ -175,7 +175,7 @@ class TraceReader {
 }  // namespace
 
 std::string run_of_trace(const std::filesystem::path& path) {
-  constexpr std::streamoff kEnd = 1024;  // the last line has what is no event
+  constexpr std::streamoff kEnd = 1024;  // the last line has what is not an event
   constexpr std::string_view kOther = "\"otherData\":";
   std::ifstream file(path, std::ios::ate);
   const std::streamoff size = file.tellg();

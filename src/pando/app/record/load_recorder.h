@@ -23,7 +23,7 @@ struct LoadRow {
   double written_per_second = 0;  // bytes that it wrote to disks
 };
 
-// Reads a file of rows; what is no row is skipped. Empty without the file.
+// Reads a file of rows and skips lines that are not rows. Empty if the file does not exist.
 std::vector<LoadRow> read_load(const std::filesystem::path& run_directory);
 
 struct LoadRecorderOptions {

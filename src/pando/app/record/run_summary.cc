@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kSummaryVersion = 1;
 constexpr std::array kStateNames = {"unknown", "running", "done", "stopped", "failed", "killed"};
-// Writing takes at most one part in so many of a run's time, also on a slow disk.
+// Writing takes at most 1/kWriteShare of a run's time, also on a slow disk.
 constexpr int kWriteShare = 100;
 
 double unix_seconds() {

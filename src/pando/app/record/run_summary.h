@@ -60,7 +60,7 @@ struct RunSummary {
 };
 
 std::string to_json_text(const RunSummary& summary);
-// Throws IoError if the text is no summary, and for one of a later version.
+// Throws IoError if the text is not a summary, and for one of a later version.
 RunSummary parse_summary(std::string_view text);
 
 struct SummaryOptions {

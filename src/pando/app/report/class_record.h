@@ -31,7 +31,7 @@ Json recorded_cells(const ClassReport& report);
 Json class_record(const ClassReport& report, const std::vector<std::string>& names);
 
 // Replaces both files. `samples` are all validated ones, `data` has their pictures; the picture
-// file is left out if the data are no pictures. Throws IoError.
+// file is left out if the data are not pictures. Throws IoError.
 void write_class_record(const std::filesystem::path& folder, const ClassReport& report,
                         const std::vector<std::string>& names,
                         std::vector<ClassifiedSample> samples, const Dataset& data);

@@ -27,11 +27,11 @@ struct PreparationTime {
 // Makes batches for a fraction of a second. Throws what reading a sample throws.
 PreparationTime measure_preparation(const Dataset& train, int64_t batch_size);
 
-// The contents of both files. Data that are no pictures have no png, and no json without a time.
+// The contents of both files. Data that are not pictures have no png, and no json without a time.
 struct InputRecord {
   // {version, fields, columns, tile: [height, width], samples: [[index, label or null]],
   // prepared: {samples, seconds, workers}}; only the first two, and prepared if it is known, for
-  // data that are no pictures.
+  // data that are not pictures.
   std::string json;
   std::vector<uint8_t> png;
 };

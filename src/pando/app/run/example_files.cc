@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kExamplesFolder = "examples";
 constexpr size_t kLongestName = 64;
-constexpr size_t kMostEntries = 1000;  // of the folder; more cannot be meant
+constexpr size_t kMostEntries = 1000;  // a folder with more is not one of examples
 
 // The first names in alphabetical order.
 std::set<std::string> example_names(const fs::path& folder) {

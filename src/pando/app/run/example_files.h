@@ -27,8 +27,8 @@ std::string picture_type(const std::vector<uint8_t>& bytes);
 // Writes VERSION/examples/<name>, nothing if there are none. Throws IoError.
 void write_examples(const std::string& version, const std::vector<ExamplePicture>& examples);
 
-// The pictures in VERSION/examples, in the order of their names. Ignores what is no example: other
-// names and other files, files above the limits, and what cannot be read.
+// The pictures in VERSION/examples, in the order of their names. Ignores what is not an example:
+// other names and other files, files above the limits, and what cannot be read.
 std::vector<ExamplePicture> read_examples(const std::string& version);
 
 }  // namespace pando::app

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kUnfinished = ".tmp-";  // servers ignore names that are no numbers
+constexpr const char* kUnfinished = ".tmp-";  // servers ignore names that are not numbers
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::error_code failure;

@@ -27,7 +27,7 @@ PixelValues values_of(const DatasetRecord& dataset) {
   return dataset.has_views() ? datasets::kViewPreparation.on_host : dataset.preparation->on_host;
 }
 
-// Nothing: each picture is standardised.
+// Returns nothing if each picture is standardised by its own figures.
 std::optional<PixelMap> map_of(PixelValues values, size_t channels) {
   constexpr double kMostPixel = 255;
   switch (values) {

@@ -70,7 +70,8 @@ bool FoldBatchNorm::run(CompileState& state) const {
   }
   bool changed = false;
   for (const ir::Node* norm : norms) {
-    // A second normalisation of the same result does not fold: its filter is no variable any more.
+    // A second normalisation of the same result does not fold: its filter is not a variable any
+    // more.
     if (foldable_host(graph, *norm) == nullptr) continue;
     fold(graph, norm);
     changed = true;

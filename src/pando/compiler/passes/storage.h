@@ -56,7 +56,7 @@ struct Storage {
   Region region = Region::activations;
   int completed = -1;  // for a gradient: number of the node that completes it
   size_t offset = 0;
-  int64_t tiles = 1;  // so many tiles use it one after the other
+  int64_t tiles = 1;  // the number of tiles that use it one after the other
 
   // What a node of a chain writes or reads lives as long as the chain. What only the chain needs
   // has room for one tile, unless the plan shares no memory.

@@ -23,12 +23,12 @@ using kernels::SampleCut;
 using KernelPointer = std::shared_ptr<const kernels::Kernel>;
 
 // Tiles read what has no samples anew: packed filters, and sums that are added up. This may cost at
-// most one byte for so many bytes of samples.
+// most one byte per this many bytes of samples.
 constexpr size_t kLeastRowsPerWhole = 2;
 constexpr size_t kLeastRowsPerSum = 8;
 
-// Calls with so many values of the largest size of a chain fit into a cache: two operands and a
-// result.
+// A call is expected to have this many values of the largest size of its chain in the cache: two
+// operands and a result.
 constexpr size_t kValuesOfTile = 3;
 
 // Slices that are fewer times as large as a tile stay whole: a second-level cache keeps a part of
@@ -179,7 +179,7 @@ class Chainer {
     });
   }
 
-  // Makes chains of some of the links. Those that allow too few tiles are left out.
+  // Makes chains of the links, without links that allow too few tiles.
   void consider(std::span<Link> links) {
     if (links.size() < 2) return;
     const int64_t wanted = wanted_tiles(links);

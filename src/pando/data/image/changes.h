@@ -23,7 +23,7 @@ struct ColorJitter {
 inline constexpr int kMostRandOperations = 16;
 inline constexpr double kMostRandMagnitude = 30;
 
-// RandAugment: so many operations, drawn with repetition out of identity, autocontrast, equalize,
+// RandAugment: this many operations, drawn with repetition out of identity, autocontrast, equalize,
 // rotate, solarize, color, posterize, contrast, brightness, sharpness, shear x and y, translate x
 // and y, each with the same magnitude and, where it has one, a random sign.
 struct RandAugment {
@@ -39,7 +39,7 @@ enum class ErasingFill {
 // Pixels whose source is outside the picture get its mean colour; in a mask they get -1.
 struct ChangeOptions {
   bool flip_rows = false;  // turns half of the pictures upside down
-  double rotation = 0;     // by up to so many degrees in either direction, at most 180
+  double rotation = 0;     // degrees at most, in either direction; up to 180
   RandAugment randaugment = {};
   ColorJitter jitter = {};
   // The probability that a rectangle is filled: 2 to 33 % of the picture, 0.3 to 3.3 times as high

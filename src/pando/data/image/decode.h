@@ -56,8 +56,8 @@ class ImageReader {
 
   void read(Image& into);
   // Reads the pixels that the box needs, perhaps some more around it and perhaps shrunk, and
-  // returns where the box lies in `into`. Of a JPEG only the rows down to the lower edge of the box
-  // are read. Throws InvalidArgument for a box that is not inside the image.
+  // returns where the box lies in `into`. A JPEG is only decoded down to the lower edge of the box.
+  // Throws InvalidArgument for a box that is not inside the image.
   RealBox read_region(const RegionRequest& request, Image& into);
 
  private:

@@ -54,7 +54,7 @@ std::vector<std::string> folders_inside(const std::string& folder) {
   std::vector<std::string> names;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
-    std::error_code unknown;  // an entry that cannot be examined is no folder of images
+    std::error_code unknown;  // an entry that cannot be examined is not a folder of images
     const std::string name = at->path().filename().string();
     if (!is_clutter(name) && at->is_directory(unknown)) names.push_back(name);
   }

@@ -59,7 +59,7 @@ struct ImageList {
   std::vector<std::string> classes;
   std::vector<LabelledFile> files;  // by label, then by path
   std::vector<BadRecord> bad;       // what was skipped
-  std::vector<std::string> empty;   // folders without files, which are no classes
+  std::vector<std::string> empty;   // folders without files, which are not classes
 };
 
 // The two halves of load_image_folder(), for callers that choose among the files. They throw the

@@ -28,8 +28,8 @@ struct LabelTable {
 
 // A first row is a header if its first cell is a usual word for files ("file", "image_id", ...), or
 // if it names the columns of the third form. Blanks separate labels if the header of the column is
-// a plural ("labels", "tags") or there is no header, which is told in a warning; under another
-// header they are part of a name. Throws IoError with the line for rows with too few or too many
+// a plural ("labels", "tags") or there is no header (then a warning says so); under another header
+// they are part of a name. Throws IoError with the line for rows with too few or too many
 // cells, cells that are neither 0 nor 1 in the third form, files without a name or that occur
 // twice, pictures without a label where each has one, and tables without rows.
 LabelTable parse_label_table(std::string_view content, const std::string& place);
@@ -41,7 +41,7 @@ inline constexpr int64_t kMostNumberedClasses = 1'000'000;
 struct LabelClasses {
   int64_t count = 0;
   std::vector<std::string> names;  // empty: labels are numbers
-  bool numbered = true;            // a label that is no name may be the number of a class
+  bool numbered = true;            // a label that is not a name may be the number of a class
 };
 // The classes of training: the given names or, if there are none, the columns, the numbers up to
 // the largest, or all names, sorted. Names from the table have no numbers. Throws IoError if there

@@ -26,7 +26,7 @@ std::set<std::string> folders_in(const std::string& folder) {
   std::set<std::string> names;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unknown;  // an entry that cannot be examined is no part
+    std::error_code unknown;  // an entry that cannot be examined is not a part
     if (!data::is_clutter(at->path().filename().string()) && at->is_directory(unknown)) {
       names.insert(at->path().filename().string());
     }

@@ -30,7 +30,7 @@ Image show_dataset(const std::string& format, const std::string& path,
                    const ShowOptions& options = {});
 
 // The samples of a contact sheet as pictures of their own, each with its class as caption; labels
-// that are no classes have none. Throws as show_dataset() does, and Unsupported for samples that
+// that are not classes have none. Throws as show_dataset() does, and Unsupported for samples that
 // are not pictures of bytes.
 std::vector<SheetTile> shown_pictures(const std::string& format, const std::string& path,
                                       const ShowOptions& options = {});

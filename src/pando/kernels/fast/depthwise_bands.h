@@ -44,7 +44,7 @@ struct SumBand {
   }
   const WindowPlan& plan;
   const WindowData& data;
-  const WindowEnds& ends;  // the activation is none if it is not applied in registers
+  const WindowEnds& ends;  // without an activation if it is not applied in registers
   Range rows;
   bool fetches = false;
   mutable Ahead source = {};

@@ -10,8 +10,8 @@ struct GradStrip {
   int64_t first;  // pixel of the row
 };
 
-// The sums of kRows rows of taps from kFirstRow on are in registers. Those of the whole window and
-// the pixels of dy would not fit.
+// The sums of kRows rows of taps from kFirstRow on are in registers. The sums of the whole window
+// would not fit beside the pixels of dy.
 template <typename Shape, int kFirstRow, int kRows>
 PANDO_INLINE void add_strip_rows(const GradBand& band, const GradStrip& strip) {
   constexpr int kWindow = Shape::kWindow;

@@ -6,7 +6,7 @@ namespace pando::kernels::fast {
 namespace {
 
 // Rows of the result whose sums are in registers together: a number of the source is read once for
-// all of them. As many as leave registers for the taps: nine, or two rows of five.
+// all of them. The number leaves enough registers for the taps: nine, or two rows of five.
 template <typename Shape>
 constexpr int rows_at_once() {
   if (Shape::kWindow == 5 || Shape::kPixels > 6) return 2;

@@ -24,7 +24,7 @@ struct StripShape {
   static constexpr int kEnd = pixels + window - 1 - (kRight ? kPadding : 0);
 };
 
-// As few strips as possible; their widths differ by one at most.
+// Cuts a row into the fewest strips possible; their widths differ by one at most.
 struct StripCut {
   static constexpr int kMostPixels = 8;
   static constexpr int kLeastPixels = 4;  // of a strip that does not have both ends

@@ -38,7 +38,7 @@ class ResizeLayer : public LayerDefinition {
     ir::Ints size = spec_.size;
     for (size_t axis = 0; axis < spec_.scales.size(); ++axis) {
       const auto extent = static_cast<double>(x[static_cast<int>(axis) + 1]);
-      // The op refuses far smaller extents; larger ones are no int64_t.
+      // The op refuses far smaller extents; larger ones do not fit into int64_t.
       size.push_back(
           static_cast<int64_t>(std::min(std::floor(extent * spec_.scales[axis]), 0x1p62)));
     }

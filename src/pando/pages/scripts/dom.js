@@ -1,6 +1,6 @@
 // Elements, numbers as people read them, and tables that sort. SPDX-License-Identifier: MIT
 
-// make("p", {className: "soft"}, "text", child): properties that are no DOM properties, such as
+// make("p", {className: "soft"}, "text", child): properties that are not DOM properties, such as
 // aria-label and data-x, become attributes. Text is always text, never HTML.
 const make = (tag, properties = {}, ...children) => {
   const element = document.createElement(tag);

@@ -44,8 +44,8 @@ class BoundInference {
   const std::byte* result(size_t program, size_t index) const {
     return bound_[program].results[index];
   }
-  // Computes a share of every call. As many threads as there are parts call it at the same time,
-  // each with its own part. Allocates nothing.
+  // Computes a share of every call. One thread per part calls it, all at the same time, each with
+  // its own part. Allocates nothing.
   void run(size_t program, int part);
 
  private:

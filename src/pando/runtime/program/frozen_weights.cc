@@ -34,7 +34,7 @@ class Prologue {
       return packed_.data() + operand.place.offset;
     }
     PANDO_CHECK(operand.place.region == compiler::Region::external, "'", operand.value->name(),
-                "' is no weight");
+                "' is not a weight");
     return const_cast<std::byte*>(variables_.get(operand.value->name()).value.data());
   }
 

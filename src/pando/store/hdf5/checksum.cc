@@ -63,7 +63,7 @@ uint32_t metadata_checksum(std::span<const uint8_t> bytes) {
 }
 
 uint32_t fletcher32(std::span<const uint8_t> bytes) {
-  constexpr size_t kSafePairs = 360;  // the sums of so many words do not overflow
+  constexpr size_t kSafePairs = 360;  // the sums of this many words do not overflow
   uint32_t low = 0;
   uint32_t high = 0;
   const auto fold = [](uint32_t sum) { return (sum & 0xffff) + (sum >> 16); };

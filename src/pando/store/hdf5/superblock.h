@@ -8,9 +8,9 @@
 
 namespace pando::store::hdf5 {
 
-// Finds and reads the superblock (versions 0 to 3), tells `file` what it says, and returns the
-// address of the root group's object header. Throws IoError if this is no HDF5 file, or was cut
-// off.
+// Finds and reads the superblock (versions 0 to 3), stores its sizes and base address in `file`,
+// and returns the address of the root group's object header. Throws IoError if the file is not an
+// HDF5 file or was cut off.
 uint64_t read_superblock(FileBytes& file);
 
 }  // namespace pando::store::hdf5

@@ -234,7 +234,7 @@ TEST(Pickle, TwentyThousandMutationsAreHarmless) {
     }
   }
   EXPECT_NO_THROW(parse_pickle(whole, "whole"));
-  EXPECT_GT(accepted, 0);  // a changed letter is no error
+  EXPECT_GT(accepted, 0);  // a changed letter is not an error
   EXPECT_LT(accepted, 10000);
 }
 
