@@ -48,7 +48,7 @@ void remember_memory_at_start();
 struct MemoryNeed {
   int64_t bytes = 0;      // beside what the process holds
   int64_t addresses = 0;  // reserved beside them and never touched
-  int processes = 1;      // of this machine that will hold as much
+  int processes = 1;      // processes of this machine that will hold as much
 };
 
 // The bytes that a limit leaves for a process with this need; may be negative.

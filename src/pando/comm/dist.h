@@ -31,7 +31,7 @@ int local_instance_index();  // among the instances of this machine
 int num_total_replicas();
 int num_local_replicas();
 int replica_index_offset();
-int devices_per_replica();  // as the launcher says, otherwise 1
+int devices_per_replica();  // what the launcher says, otherwise 1
 
 // Collectives: every instance calls the same ones in the same order, with the same number of
 // elements, from one thread. Numbers are added in the order of the instances. They throw
@@ -45,12 +45,12 @@ void broadcast(std::span<float> values, int root = 0);
 void broadcast(std::span<double> values, int root = 0);
 void broadcast(std::span<int64_t> values, int root = 0);
 void broadcast(Tensor& tensor, int root = 0);
-std::string broadcast(std::string_view text, int root = 0);  // of any length
+std::string broadcast(std::string_view text, int root = 0);  // texts may have any length
 
 void all_reduce(std::span<float> values, Reduction reduction = Reduction::sum);
 void all_reduce(std::span<double> values, Reduction reduction = Reduction::sum);
 void all_reduce(std::span<int64_t> values);                             // the sum
-void all_reduce(Tensor& tensor, Reduction reduction = Reduction::sum);  // of f32
+void all_reduce(Tensor& tensor, Reduction reduction = Reduction::sum);  // f32 only
 
 // Returns the values of all instances, one after the other; here the number of elements may differ.
 std::vector<float> all_gather(std::span<const float> values);

@@ -52,7 +52,7 @@ struct GeneratorOptions {
 };
 
 struct CacheOptions {
-  uint64_t most_bytes = std::numeric_limits<uint64_t>::max();  // of all samples
+  uint64_t most_bytes = std::numeric_limits<uint64_t>::max();  // the limit for all samples together
 };
 
 struct DatasetSplit;

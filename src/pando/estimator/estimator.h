@@ -49,7 +49,7 @@ struct WarmStart {
   WarmStart(const char* from) : path(from) {}             // NOLINT(google-explicit-constructor)
   std::string path;              // a checkpoint, a file of Keras weights, or a model_dir (newest)
   std::string variables = ".*";  // a regular expression: names of the weights to take
-  std::map<std::string, std::string> previous_names = {};  // of renamed weights: new to old name
+  std::map<std::string, std::string> previous_names = {};  // renamed weights: new to old name
 };
 
 struct EstimatorOptions {
@@ -158,8 +158,8 @@ class Estimator {
   const Params& params() const;
   std::optional<std::string> latest_checkpoint() const;  // its path
   // In a job, call these on the first instance; the others see no checkpoint.
-  int64_t global_step() const;                           // of the newest checkpoint; 0: none
-  std::vector<std::string> variable_names() const;       // of the newest checkpoint
+  int64_t global_step() const;                           // that of the newest checkpoint; 0: none
+  std::vector<std::string> variable_names() const;       // those of the newest checkpoint
   Tensor variable_value(const std::string& name) const;  // throws with the known names
 
   struct Impl;  // private to estimator/
@@ -188,7 +188,7 @@ struct TrainSpec {
 struct EvalSpec {
   InputFn input_fn;
   std::optional<int64_t> steps = {};
-  int64_t every_n_steps = 0;  // of training, which then needs endless data; 0: only at the end
+  int64_t every_n_steps = 0;  // training steps; needs endless data then. 0: only at the end
   std::string name = {};
 };
 // Trains up to max_steps with evaluations in between; returns the results of the last evaluation.

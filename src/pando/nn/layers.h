@@ -269,7 +269,7 @@ struct GaussianNoiseOptions {
 Layer GaussianNoise(GaussianNoiseOptions options);
 
 struct ReshapeOptions {
-  Shape shape;  // of one sample
+  Shape shape;  // the shape of one sample
   std::string name;
 };
 Layer Reshape(ReshapeOptions options);

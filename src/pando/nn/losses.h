@@ -23,7 +23,7 @@ enum class LabelKind {
 // The values from which a loss or a metric is computed.
 struct LossInputs {
   ir::Graph* graph = nullptr;
-  ir::Value* output = nullptr;  // of the network
+  ir::Value* output = nullptr;  // the output of the network
   ir::Value* labels = nullptr;
   ir::Value* sample_weight = nullptr;  // may be null
 };

@@ -17,7 +17,7 @@ namespace pando {
 struct LayerInfo {
   std::string name;
   std::string class_name;
-  Shape output_shape;  // of one sample
+  Shape output_shape;  // the shape of one sample
   std::vector<nn::WeightSpec> weights;
   std::vector<std::string> inbound;  // names of the layers before it, at its first call
 
@@ -27,7 +27,7 @@ struct LayerInfo {
 // An input of a network.
 struct NetworkInput {
   std::string name;
-  Shape shape;  // of one sample
+  Shape shape;  // the shape of one sample
   DType dtype = DType::f32;
   bool auxiliary = false;  // see InputOptions
 };
@@ -35,7 +35,7 @@ struct NetworkInput {
 // An output of a network, named after the layer that computes it.
 struct NetworkOutput {
   std::string name;
-  Shape shape;  // of one sample
+  Shape shape;  // the shape of one sample
 };
 
 // The forward graph of a network, ready for losses and gradients.
@@ -68,7 +68,7 @@ class Network {
   int64_t features() const;  // inputs that are not auxiliary
   // The name of an input in graphs: "x" if it is the only one of features.
   const std::string& feed_name(size_t input) const;
-  int64_t parameters() const;            // of all weights, moving statistics included
+  int64_t parameters() const;            // counts all weights, moving statistics included
   int64_t trainable_parameters() const;  // without moving statistics
 
   // The number of pipeline stages: 1 if none is assigned.

@@ -26,7 +26,7 @@ struct UpdateNorms {
 struct UpdateSpan {
   float* weights = nullptr;
   const float* gradient = nullptr;
-  std::vector<float*> slots = {};  // as many as the rule has
+  std::vector<float*> slots = {};  // one per slot of the rule
   size_t count = 0;
   UpdateNorms norms;            // only if the rule wants_norms()
   bool scale_or_shift = false;  // the variable is a bias, a beta or a gamma
@@ -36,7 +36,7 @@ struct UpdateStep {
   double learning_rate = 0;
   int64_t iteration = 0;  // weight updates before this one
   float unscale = 1;      // gradients are multiplied by this first: 1 / loss scaling factor
-  uint64_t seed = 0;      // of the run, for stochastic rounding
+  uint64_t seed = 0;      // the seed of the run, for stochastic rounding
 };
 
 // A number that a rule keeps for every weight.

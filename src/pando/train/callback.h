@@ -20,7 +20,7 @@ enum class OutfeedMode { last, all };
 
 // The values of one replica in one step.
 struct StepValues {
-  int64_t step = 0;  // of the epoch, counted per replica from 0
+  int64_t step = 0;  // its number in the epoch, counted per replica from 0
   int replica = 0;
   Logs logs;
 };
@@ -31,9 +31,9 @@ struct FitContext {
   int64_t epoch = 0;        // from 0
   int64_t epochs = 0;       // the fit ends before this one
   int64_t step = 0;         // micro-batches done in this epoch, by all replicas
-  int64_t steps = 0;        // of an epoch
+  int64_t steps = 0;        // the steps of an epoch
   int64_t updates = 0;      // weight updates done since compile()
-  double step_seconds = 0;  // of the execution that just ended, per micro-batch
+  double step_seconds = 0;  // the time per micro-batch of the execution that just ended
   double seconds = 0;       // time spent in executions of this epoch
   // The exchange with other instances in the execution that just ended.
   runtime::ExchangeFigures exchange = {};

@@ -15,7 +15,7 @@ struct EpochShape {
   int64_t accumulation = 1;         // micro-batches of a replica per weight update
   bool whole_updates = false;       // leaves out samples that do not fill an update
   int64_t updates = 0;              // with whole_updates; 0: as many as the samples fill
-  int64_t steps_per_execution = 0;  // of a replica; 0: a twentieth of the epoch
+  int64_t steps_per_execution = 0;  // steps of a replica; 0: a twentieth of the epoch
 };
 
 // The weight updates of one epoch, every sample in one of them. All are alike, except that the last
@@ -30,7 +30,7 @@ class EpochPlan {
   runtime::UpdatePlan first() const {
     return kept_.empty() ? runtime::UpdatePlan{0, 0} : kept_.front();
   }
-  int64_t elements() const { return elements_; }  // of the infeed
+  int64_t elements() const { return elements_; }  // the elements of the infeed
   int64_t samples() const { return samples_; }
   int64_t updates_per_execution() const { return updates_per_execution_; }
   // The execution that begins with an update; empty at the end. If the update is within an

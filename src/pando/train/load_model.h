@@ -20,11 +20,11 @@ namespace pando {
 Model load_model(const std::string& path, const LoadModelOptions& options = {});
 
 struct SaveModelOptions {
-  int64_t opset = 0;  // of ONNX files; 0: 13 or, if layers need it, 17
+  int64_t opset = 0;  // ONNX files only; 0: 13 or, if layers need it, 17
   bool half = false;  // weights in 16 bits: half the size; other software computes in 32 bits
   // The state that the weights are of: Keras' HDF5 files keep the slots of its optimizer.
   const TrainingState* training = nullptr;
-  int64_t batch = 0;  // of ONNX files: that other software is bound to; 0: any
+  int64_t batch = 0;  // ONNX files only: binds other software to it; 0: any
 };
 
 // Writes the model with its facts. Throws InvalidArgument for a suffix that no kind has, or an
@@ -34,7 +34,7 @@ void save_model(const Model& model, const std::string& path, const SaveModelOpti
 
 // A kind of files that describe a network with its weights.
 struct ModelFileKind {
-  std::string name;                   // as users write it: "onnx"
+  std::string name;                   // what users write: "onnx"
   std::string title;                  // for messages: "ONNX"
   std::vector<std::string> suffixes;  // with a dot; the first is the usual one
   // Whether a file is of the kind, by its first bytes (at most 64) and its path.

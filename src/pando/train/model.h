@@ -42,7 +42,7 @@ struct ProfileRequest;
 
 struct ModelOptions {
   std::string name = "model";
-  uint64_t seed = 0;  // of the initial weights and of dropout
+  uint64_t seed = 0;  // decides the initial weights and dropout
 };
 
 // How programs are compiled and where they run.
@@ -159,7 +159,7 @@ struct EvaluateOptions {
   int64_t batch_size = 32;
   int64_t steps_per_execution = 0;  // 0: as compile() says, or a twentieth of the data
   bool drop_remainder = false;      // leave out samples that do not fill a batch on every replica
-  int data_workers = 0;             // as in FitOptions
+  int data_workers = 0;             // see FitOptions
   profile::Trace* trace = nullptr;
   int verbose = 0;
   // Called after every execution with the number of micro-batches done and the results so far. An
@@ -169,7 +169,7 @@ struct EvaluateOptions {
 
 struct PredictOptions {
   int64_t batch_size = 32;
-  int data_workers = 0;  // as in FitOptions
+  int data_workers = 0;  // see FitOptions
   // Called with every batch on its way to the devices, in the order of the data, for example to
   // keep labels. Called by one thread of the library at a time.
   std::function<void(const Batch&)> observe;
@@ -197,7 +197,7 @@ struct FeatureOptions {
   std::string layer;
   RunMode mode = RunMode::train;  // or evaluate
   int64_t batch_size = 32;
-  int data_workers = 0;  // as in FitOptions
+  int data_workers = 0;  // see FitOptions
   // The features are kept in this file, which is removed with the last user of the data. Empty: in
   // memory.
   std::string file = {};
@@ -271,7 +271,7 @@ class Model {
   void set_gradient_accumulation_options(const GradientAccumulationOptions& options);
   void set_pipelining_options(const PipeliningOptions& options);
   void set_replication_options(const ReplicationOptions& options);
-  int replicas() const;  // of a training step, on all instances
+  int replicas() const;  // all replicas of a training step, on all instances
 
   // The instances of a job fit and evaluate together: all must make the same calls, or the others
   // wait.
@@ -340,7 +340,7 @@ class Model {
   // nothing when the state does not fit.
   TrainingState training_state() const;
   LoadReport restore(const TrainingState& state);
-  TrainingPosition position() const;  // of the last fit
+  TrainingPosition position() const;  // the end of the last fit
 
   // The rate of the next weight update.
   double learning_rate() const;
@@ -348,7 +348,7 @@ class Model {
   double loss_scaling_factor() const;
   // Sets the rate from now on, in place of any schedule.
   void set_learning_rate(double rate);
-  void scale_learning_rate(double factor);  // of this and all later weight updates
+  void scale_learning_rate(double factor);  // scales this and all later weight updates
 
   // Compiles the program that fit, evaluate or predict would run on data with these fields, and
   // allocates its memory; runs nothing. Throws what they would throw before their first step. Needs

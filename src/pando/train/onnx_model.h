@@ -24,7 +24,7 @@ struct OnnxSaveOptions {
   // Weights of more than one number are stored in 16 bits and converted when they are used: half
   // the size, and other software computes in 32 bits.
   bool half = false;
-  int64_t batch = 0;  // that other software is bound to; 0: any
+  int64_t batch = 0;  // binds other software to it; 0: any
 };
 
 // Writes the network for inference, channels first as other software expects it.

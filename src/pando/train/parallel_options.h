@@ -24,7 +24,7 @@ struct GradientAccumulationOptions {
 // For models with pipeline stages.
 struct PipeliningOptions {
   int gradient_accumulation_steps_per_replica = 1;
-  std::vector<int> device_mapping;  // of each stage, within a replica; empty: one device each
+  std::vector<int> device_mapping;  // each stage's device within a replica; empty: one device each
   PipelineSchedule schedule = PipelineSchedule::grouped;
   Recomputation recomputation = Recomputation::none;
   GradientReduction reduction = GradientReduction::mean;

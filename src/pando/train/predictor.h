@@ -23,7 +23,7 @@ namespace pando {
 struct PredictorTensor {
   std::string name;
   DType dtype = DType::f32;
-  Shape shape;  // of one sample: without the batch
+  Shape shape;  // the shape of one sample: without the batch
 
   size_t sample_bytes() const { return static_cast<size_t>(shape.elements()) * size_of(dtype); }
   bool operator==(const PredictorTensor&) const = default;

@@ -16,8 +16,8 @@ class Model;
 
 struct ProfileRequest {
   RunMode mode = RunMode::train;
-  int64_t batch_size = 32;    // of the fit, evaluate or predict
-  std::vector<Field> fields;  // of its data
+  int64_t batch_size = 32;    // the samples of a step of fit, evaluate or predict
+  std::vector<Field> fields;  // the fields of the data
   // The trace of that run (FitOptions::trace, EvaluateOptions::trace); null: only the compilation
   // report.
   const profile::Trace* trace = nullptr;

@@ -28,8 +28,8 @@ struct ProgressOptions {
 // The validation of a run, which adds to the remaining time. Steps are as large as those of
 // training.
 struct ValidationAhead {
-  int64_t steps_per_epoch = 0;  // of the validation at the end of every epoch; 0: none
-  int64_t steps_at_end = 0;     // of validations after the last epoch
+  int64_t steps_per_epoch = 0;  // steps of the validation at the end of every epoch; 0: none
+  int64_t steps_at_end = 0;     // steps of validations after the last epoch
 };
 
 // Standard output; a terminal unless it is redirected or TERM is "dumb".

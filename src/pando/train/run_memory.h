@@ -22,8 +22,8 @@ class ValueOverMemory : public OverMemoryLimit {
 struct RunPart {
   RunMode mode = RunMode::train;
   int64_t batch_size = 32;
-  std::vector<Field> fields;  // of the data
-  int prefetch_depth = 3;     // as in FitOptions; 0: without the batches
+  std::vector<Field> fields;  // the fields of the data
+  int prefetch_depth = 3;     // see FitOptions; 0: without the batches
   int data_workers = 0;
   bool same_batch = false;
 };
@@ -38,7 +38,7 @@ struct RunMemory {
   int64_t held = 0;               // by the process now: code, data, weights, compiled programs
   std::vector<MemoryItem> items;  // still to be taken
   int threads = 0;                // to be started, each with a stack
-  int64_t state = 0;              // of a copy of weights and optimizer slots
+  int64_t state = 0;              // a copy of weights and optimizer slots
   int processes = 1;              // instances on this machine, each with as much
 
   int64_t to_come() const;

@@ -32,11 +32,11 @@ struct TrainingState {
   int64_t data_epoch = 0;  // epochs of data drawn before the one of `position`
   uint64_t seed = 0;
   std::string optimizer;                        // the name of its rule
-  std::optional<LossScalerState> loss_scaling;  // of automatic loss scaling
+  std::optional<LossScalerState> loss_scaling;  // automatic loss scaling only
   // Sums over the samples of the epoch before `position`: of all replicas, then of each. Empty at
   // the beginning of an epoch. An epoch that is resumed has the loss of all of its samples.
   std::vector<runtime::Totals> epoch_sums;
-  std::map<std::string, std::string> notes;  // of the application that saves it
+  std::map<std::string, std::string> notes;  // for the application that saves it
 };
 
 // Writes a file of weights that Keras reads (store/weights_file.h), with the rest of the state

@@ -69,7 +69,7 @@ Network cifar_wide_resnet(const Shape& input_shape, int64_t classes,
                           const WideResnetOptions& options);
 
 struct FastResnetOptions {
-  int64_t filters = 32;  // of the first two layers; doubled after the next pooling layers
+  int64_t filters = 32;  // for the first two layers; doubled after the next pooling layers
   NormOptions norm;
 };
 // For pictures of at least 8x8 pixels.
@@ -83,7 +83,7 @@ Network densenet121(const Shape& input_shape, int64_t classes, const NormOptions
 
 struct UnetOptions {
   int64_t levels = 4;    // how often the picture is halved
-  int64_t filters = 64;  // of the first level; twice as many in each further one
+  int64_t filters = 64;  // for the first level; twice as many in each further one
   NormOptions norm;
 };
 // A class for every pixel or voxel. They throw InvalidArgument for extents that the levels do not
@@ -99,7 +99,7 @@ struct CosmoflowOptions {
   int64_t fc1_size = 128;
   int64_t fc2_size = 64;
   std::string hidden_activation = "leaky_relu";
-  double alpha = 0.3;  // of the leaky relu
+  double alpha = 0.3;  // the slope of the leaky relu
   bool average_pooling = false;
   double dropout = 0;
 };
@@ -113,7 +113,7 @@ Network cosmoflow_v1(const Shape& input_shape, int64_t targets,
 
 struct CosmoflowResnetOptions {
   std::array<int64_t, 4> blocks = {2, 2, 2, 2};  // per stack
-  int64_t filters = 32;  // of the 3x3x3 convolutions of the first stack; doubled in each next one
+  int64_t filters = 32;  // for the 3x3x3 convolutions of the first stack; doubled in each next one
   double dropout = 0;    // before the dense layer
   NormOptions norm;
 };

@@ -29,7 +29,7 @@ struct AugmentOptions {
   int64_t border = 0;  // width of the zeros added on every side before a random crop of the old
                        // size; they are zeros of the result and do not count in standardising
   ChangeOptions changes = {};  // made before cropping and mirroring
-  uint64_t seed = 0;           // of everything random
+  uint64_t seed = 0;           // decides everything random
 };
 
 // Converts the field "x", u8 [height, width, channels]. A field "y" with a class for every pixel,

@@ -36,8 +36,8 @@ namespace data {
 // How one sample is mixed.
 struct MixChoice {
   int64_t partner = 0;  // the index of the other sample
-  double share = 1;     // of the sample itself, in its label and, for MixUp, its values
-  PixelBox box = {};    // of CutMix, pasted from the partner; empty for MixUp
+  double share = 1;     // the sample's own share of its label and, for MixUp, its values
+  PixelBox box = {};    // CutMix pastes it from the partner; empty for MixUp
   bool pastes = false;
 };
 

@@ -14,14 +14,14 @@ namespace pando {
 
 struct ImageFolderOptions {
   ImageSize size = {224, 224};
-  bool random_views = false;     // as for training: a distorted box, mirrored in half of the cases
+  bool random_views = false;     // for training: a distorted box, mirrored in half of the cases
   bool flip_on_device = false;   // random views have the field "flip", u8, and are not mirrored
-  DistortedBoxOptions box = {};  // of random views
-  ViewAugmentation augmentation = {};  // of random views
-  int64_t short_side = 256;            // of other views: resized to it, then the middle is taken
+  DistortedBoxOptions box = {};  // limits of random views
+  ViewAugmentation augmentation = {};  // changes of random views
+  int64_t short_side = 256;            // other views: resized to it, then the middle is taken
   DType dtype = DType::f32;            // f32, mapped by `map`, or u8
   ChannelMap map = normalise_imagenet();
-  uint64_t seed = 0;  // of the random views
+  uint64_t seed = 0;  // decides the random views
   OnBadRecord on_bad_record = OnBadRecord::error;
   DecodeLimits limits = {};
   int workers = 1;  // threads that read all images once for OnBadRecord::skip
@@ -32,7 +32,7 @@ struct ImageFolderOptions {
 struct ImageFolder {
   Dataset dataset;                   // x f32 or u8 [height, width, 3], y i32, maybe flip u8
   std::vector<std::string> classes;  // label i is the folder with name classes[i]
-  std::vector<std::string> files;    // of the samples, in their order
+  std::vector<std::string> files;    // a file per sample, in their order
   std::vector<BadRecord> bad;        // what was skipped
 };
 

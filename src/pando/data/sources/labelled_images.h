@@ -22,7 +22,7 @@ struct TaggedFile {
 struct TaggedList {
   std::vector<TaggedFile> files;
   std::vector<BadRecord> bad;         // what was skipped
-  std::vector<std::string> warnings;  // of the table, and pictures without a row
+  std::vector<std::string> warnings;  // about the table, and about pictures without a row
 };
 
 struct TaggedPart {

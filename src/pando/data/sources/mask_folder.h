@@ -66,7 +66,7 @@ MaskList list_masks(const std::string& folder);
 
 // The class numbers that occur in a mask.
 struct MaskFindings {
-  std::vector<std::pair<uint8_t, int64_t>> pixels;  // of each number that occurs
+  std::vector<std::pair<uint8_t, int64_t>> pixels;  // each number that occurs, with its pixels
   std::string flaw;                                 // why the sample is bad; empty: it is not
   std::string flawed_file;                          // the picture or the mask
 };

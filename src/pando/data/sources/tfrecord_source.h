@@ -14,7 +14,7 @@
 namespace pando {
 
 struct TfrecordOptions {
-  std::vector<Field> fields;  // of one sample
+  std::vector<Field> fields;  // the fields of one sample
   // Writes an example into a sample of zeros; throws an Error if it cannot. Several threads call it
   // at once.
   std::function<void(const Example& example, const SampleView& sample)> decode;

@@ -15,7 +15,7 @@
 namespace pando {
 
 struct ImagenetBuildProgress {
-  int64_t images = 0;  // of this run and of earlier ones
+  int64_t images = 0;  // counts those of earlier runs too
   int64_t all_images = 0;
   int shards = 0;
   int all_shards = 0;
@@ -48,7 +48,7 @@ struct ImagenetBuildReport {
   bool finished = false;  // false: stopped; the same call continues
   int64_t train = 0;      // images in shards that are whole
   int64_t validation = 0;
-  int kept_shards = 0;    // that an earlier call had built
+  int kept_shards = 0;    // the number that an earlier call had built
   int64_t converted = 0;  // images that were not RGB or grey JPEGs
   std::vector<BadRecord> skipped;
 };

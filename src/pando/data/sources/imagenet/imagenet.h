@@ -27,14 +27,14 @@ inline constexpr int kImagenetValidationShards = 128;
 
 struct ImagenetOptions {
   ImageSize size = {224, 224};
-  bool random_views = true;      // of the training part: a distorted box, mirrored at random
+  bool random_views = true;      // training gets a distorted box, mirrored at random
   bool flip_on_device = false;   // random views have the field "flip", u8, and are not mirrored
-  DistortedBoxOptions box = {};  // of random views
-  ViewAugmentation augmentation = {};  // of random views
-  int64_t short_side = 256;            // of other views: resized to it, then the middle is taken
+  DistortedBoxOptions box = {};  // limits of random views
+  ViewAugmentation augmentation = {};  // changes of random views
+  int64_t short_side = 256;            // other views: resized to it, then the middle is taken
   DType dtype = DType::f32;            // f32, mapped by `map`, or u8
   ChannelMap map = normalise_imagenet();
-  uint64_t seed = 0;  // of the random views
+  uint64_t seed = 0;  // decides the random views
   OnBadRecord on_bad_record = OnBadRecord::error;
   int workers = 1;           // threads that read the shards when they are opened
   std::string index_folder;  // keeps indices of the records, for quick opening; "": none
@@ -45,7 +45,7 @@ struct Imagenet {
   RecordDataset train;  // x f32 or u8 [height, width, 3], y i32 from 0 on
   RecordDataset validation;
   int64_t classes = kImagenetClasses;
-  std::vector<std::string> class_names;  // of the labels; empty without labels.txt
+  std::vector<std::string> class_names;  // the names of the labels; empty without labels.txt
 };
 
 // Both parts. The number of classes is that of the lines of labels.txt, 1000 without it; a label
