@@ -1,7 +1,7 @@
 // The text form of a graph, which `--dump-ir` writes and parse_graph() reads.
 //
-//   graph(x: f32[8,28,28,1] feed, k: f32[3,3,1,32] variable) {
-//     c: f32[8,26,26,32] = conv(x, k) {padding="valid"} @conv2d
+//   graph(x: f32[8,28,28,1] feed, f: f32[3,3,1,32] variable) {
+//     c: f32[8,26,26,32] = conv(x, f) {padding="valid"} @conv2d
 //     y, index = max_pool(c) {window=[2,2]}
 //     return result output=y
 //   }

@@ -1,5 +1,5 @@
 // The extents of a tensor. Activations are channels-last: [batch, height, width, channels] and
-// [batch, depth, height, width, channels]; convolution kernels are [kh, kw, in, out].
+// [batch, depth, height, width, channels]; filters of convolutions are [kh, kw, in, out].
 // SPDX-License-Identifier: MIT
 #pragma once
 

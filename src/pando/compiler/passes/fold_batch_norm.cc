@@ -1,5 +1,5 @@
-// Before:  c = conv(x, k, b)     y = batch_norm(c, mean, variance, gamma, beta)
-// After:   f, s = fold_batch_norm(k, mean, variance, gamma, beta, b)     y = conv(x, f, s)
+// Before:  c = conv(x, f, b)     y = batch_norm(c, mean, variance, gamma, beta)
+// After:   g, s = fold_batch_norm(f, mean, variance, gamma, beta, b)     y = conv(x, g, s)
 // The same for every op with Trait::linear_filter in place of conv. The fold depends on variables
 // and moving statistics alone, so it runs with the packing of weights, and new weights take effect.
 // Only graphs without a backward part change: training keeps its kernels, also where frozen layers

@@ -1,11 +1,11 @@
-// Before:  a = scale(x) {factor=f}     b = scale(a) {offset=o}
-// After:   b = scale(x) {factor=f, offset=o}
+// Before:  a = scale(x) {factor=m}     b = scale(a) {offset=o}
+// After:   b = scale(x) {factor=m, offset=o}
 //
-// Before:  c = conv(x, k, b)     y = scale(c) {factor=f, offset=o}
-// After:   g, s = fold_scale(k, b) {factor=f, offset=o}     y = conv(x, g, s)
+// Before:  c = conv(x, f, b)     y = scale(c) {factor=m, offset=o}
+// After:   g, s = fold_scale(f, b) {factor=m, offset=o}     y = conv(x, g, s)
 //
-// Before:  a = scale(x) {factor=f, offset=o}     y = conv(a, k, b)
-// After:   g, s = fold_scale(k, b) {factor=f, offset=o, of="input"}     y = conv(x, g, s)
+// Before:  a = scale(x) {factor=m, offset=o}     y = conv(a, f, b)
+// After:   g, s = fold_scale(f, b) {factor=m, offset=o, of="input"}     y = conv(x, g, s)
 //
 // The same for every op with Trait::linear_filter in place of conv. In front of a convolution that
 // pads, only a scale without an offset: padding is 0 behind the scale. Only graphs without a

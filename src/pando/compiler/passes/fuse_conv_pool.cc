@@ -1,5 +1,5 @@
-// Before:  c = conv(x, k, b) {activation=A}     y, i = max_pool(c) {window=W}
-// After:   y, i = conv_pool(x, k, b) {activation=A, window=W}
+// Before:  c = conv(x, f, b) {activation=A}     y, i = max_pool(c) {window=W}
+// After:   y, i = conv_pool(x, f, b) {activation=A, window=W}
 // Applies only where it is faster: windows that do not overlap and are not padded, and no other
 // node reads c. Then c is never written at full size.
 // SPDX-License-Identifier: MIT

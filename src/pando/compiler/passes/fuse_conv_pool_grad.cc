@@ -1,7 +1,7 @@
 // Before:  d = max_pool_grad(dy, i, y) {activation=A, window=W}
-//          dx = conv_input_grad(d, k)     dk, db = conv_filter_grad(x, d)
-// After:   dx = conv_pool_input_grad(dy, i, k, y) {activation=A, window=W}
-//          dk, db = conv_pool_filter_grad(x, dy, i, y) {activation=A, window=W}
+//          dx = conv_input_grad(d, f)     df, db = conv_filter_grad(x, d)
+// After:   dx = conv_pool_input_grad(dy, i, f, y) {activation=A, window=W}
+//          df, db = conv_pool_filter_grad(x, dy, i, y) {activation=A, window=W}
 // d has the size of the convolution's result and is zero except for one element of each window.
 // With windows of eight elements, as in volumes, this saves seven of eight products, and d itself.
 // SPDX-License-Identifier: MIT
@@ -25,8 +25,8 @@ bool all_ones(const ir::Ints& numbers) {
 // Whether `node` is a gradient of a convolution that is computed from `dy`.
 bool takes(const ir::Node& node, const ir::Value* dy) {
   const bool of_input = node.op() == "conv_input_grad" && node.input(0) == dy;
-  const bool of_kernel = node.op() == "conv_filter_grad" && node.input(1) == dy;
-  if (!of_input && !of_kernel) return false;
+  const bool of_filter = node.op() == "conv_filter_grad" && node.input(1) == dy;
+  if (!of_input && !of_filter) return false;
   const ir::Value* x = of_input ? node.output() : node.input(0);
   const int64_t largest = x->shape().elements() / std::max<int64_t>(x->shape()[0], 1);
   return ops::int_attribute(node, "groups") == 1 &&
@@ -79,7 +79,7 @@ void replace(ir::Graph& graph, ir::Node* gradient, const ir::Node& scatter) {
 bool FuseConvPoolGrad::run(CompileState& state) const {
   // Only the dense kernels support half partials. If scratch memory is limited, there are several
   // dense kernels to choose from but only one fused kernel, which needs as much scratch memory as
-  // the gradient of the convolution's kernel.
+  // the gradient of the convolution's filter.
   const ProgramOptions& options = state.options;
   if (options.precision.half() && options.half.half_partials) return false;
   if (!options.scratch_limits.empty()) return false;

@@ -1,5 +1,5 @@
-// Before:  p = pad(x) {low=[0,0,0,0], high=[0,1,1,0]}     y = conv(p, k) {strides=[2,2]}
-// After:   y = conv(x, k) {padding="explicit", pads=[0,0,1,1], strides=[2,2]}
+// Before:  p = pad(x) {low=[0,0,0,0], high=[0,1,1,0]}     y = conv(p, f) {strides=[2,2]}
+// After:   y = conv(x, f) {padding="explicit", pads=[0,0,1,1], strides=[2,2]}
 // Kernels of convolutions skip padding, so that the padded copy is not needed. Only graphs without
 // a backward part change. The channels must not be padded, and all readers of the copy must be
 // convolutions whose padding is smaller than their windows then, as kernels want it.

@@ -1,5 +1,5 @@
-// Before:  c = conv(x, k)    y = relu(c)         (same stage; c has no other user)
-// After:   y = conv(x, k) {activation="relu"}
+// Before:  c = conv(x, f)    y = relu(c)         (same stage; c has no other user)
+// After:   y = conv(x, f) {activation="relu"}
 // The same for every op with Trait::post_op in place of relu and every op with Trait::takes_post_op
 // in place of conv. The backward graph reads y only (relu_grad takes its mask from the result), so
 // it needs no change.

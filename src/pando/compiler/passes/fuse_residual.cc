@@ -1,5 +1,5 @@
-// Before:  c = conv(x, k, b)     y = add(c, r)
-// After:   y = conv(x, k, b, r)
+// Before:  c = conv(x, f, b)     y = add(c, r)
+// After:   y = conv(x, f, b, r)
 // The sum is computed while the convolution's result is in registers, so c is never written. Only
 // graphs without a backward part change. If both summands are convolutions, the later one takes the
 // other as its operand. The kernels of grouped convolutions take none.

@@ -1,5 +1,5 @@
-// Before:  y f32 = conv(x f32, k f32)          m f32 = batch_moments(y f32)
-// After:   h f16 = cast(x)   y f16 = conv(h f16, k f16)      m f32 = batch_moments(y f16)
+// Before:  y f32 = conv(x f32, f f32)          m f32 = batch_moments(y f32)
+// After:   h f16 = cast(x)   y f16 = conv(h f16, f f16)      m f32 = batch_moments(y f16)
 // Every value gets the 16-bit type, except inputs and outputs that its op declares exact. A cast is
 // inserted where the type of a value differs from the type its reader needs. Weights that stay f32
 // are read through round_variable, and so is what was computed from weights alone: these

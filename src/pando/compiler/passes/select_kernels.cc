@@ -1,5 +1,5 @@
-// Before:  y = conv(x, k)
-// After:   p %direct-forward:288 = pack(k) {layout="direct-forward"}     y = conv(x, p)
+// Before:  y = conv(x, f)
+// After:   p %direct-forward:288 = pack(f) {layout="direct-forward"}     y = conv(x, p)
 // Activations stay channels-last. Variables are packed in the layout of the chosen kernel, once per
 // weight update and layout, however many nodes read them.
 // SPDX-License-Identifier: MIT

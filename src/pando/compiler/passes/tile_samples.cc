@@ -1,4 +1,4 @@
-// Before:  y = batch_norm(x, m, v, g, b)   z = conv(y, k)   s = batch_moments(z)
+// Before:  y = batch_norm(x, m, v, g, b)   z = conv(y, f)   s = batch_moments(z)
 // After:   the same nodes as a chain: all of them run on the first samples of a slice, then all of
 //          them on the next ones, and so on.
 // What one node writes is then in a cache when the next one reads it, and a value that only the

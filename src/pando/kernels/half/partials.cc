@@ -39,7 +39,7 @@ struct Blocks {
   explicit Blocks(const ir::Node& node)
       : backward(ops::is_input_grad(node)),
         x(node.input(0)->shape()),
-        kernel(node.input(1)->shape()),
+        filter(node.input(1)->shape()),
         channels(x.back()),
         grouped(node.attributes().get_int("groups", 1) != 1) {
     size = grouped ? channels : std::min(kPartialChannels, channels);
@@ -53,24 +53,24 @@ struct Blocks {
     shape[shape.rank() - 1] = width;
     return shape;
   }
-  Shape kernel_shape(int64_t width) const {
-    Shape shape = kernel;
+  Shape filter_shape(int64_t width) const {
+    Shape shape = filter;
     if (!grouped) shape[shape.rank() - (backward ? 1 : 2)] = width;
     return shape;
   }
   // In the forward pass, the rows [in][out] of the weights of one position lie side by side.
-  Columns kernel_columns(int64_t block) const {
-    const int64_t out = kernel.back();
-    const int64_t in = kernel[kernel.rank() - 2];
-    const int64_t positions = kernel.elements() / std::max<int64_t>(in * out, 1);
-    if (grouped) return {1, kernel.elements(), 0, kernel.elements()};
+  Columns filter_columns(int64_t block) const {
+    const int64_t out = filter.back();
+    const int64_t in = filter[filter.rank() - 2];
+    const int64_t positions = filter.elements() / std::max<int64_t>(in * out, 1);
+    if (grouped) return {1, filter.elements(), 0, filter.elements()};
     if (backward) return {positions * in, out, block * size, of(block)};
     return {positions, in * out, block * size * out, of(block) * out};
   }
 
   bool backward;
   Shape x;
-  Shape kernel;
+  Shape filter;
   int64_t channels;
   bool grouped;
   int64_t size = 0;
@@ -83,13 +83,13 @@ KernelOffer offer_block(const Candidate& candidate, const ir::Node& node, const 
   ir::Graph graph;
   ir::Value* x = graph.add_input("x", ir::InputRole::variable,
                                  ir::TensorType{DType::f32, blocks.x_shape(width)});
-  ir::Value* kernel = graph.add_input("kernel", ir::InputRole::variable,
-                                      ir::TensorType{DType::f32, blocks.kernel_shape(width)});
+  ir::Value* filter = graph.add_input("filter", ir::InputRole::variable,
+                                      ir::TensorType{DType::f32, blocks.filter_shape(width)});
   ir::Attributes attributes = node.attributes();
   attributes.erase("activation");
   attributes.erase("alpha");
   ir::Node* block = graph.append(
-      {.op = node.op(), .inputs = {x, kernel}, .attributes = attributes, .name = node.name()});
+      {.op = node.op(), .inputs = {x, filter}, .attributes = attributes, .name = node.name()});
   block->output()->set_type(ops::infer_types(*block)[0]);
   return candidate.offer(*block);
 }
@@ -97,15 +97,15 @@ KernelOffer offer_block(const Candidate& candidate, const ir::Node& node, const 
 struct BlockKernel {
   std::shared_ptr<const Kernel> kernel;
   std::shared_ptr<const Kernel> packer;  // null: the weights are read plain
-  int64_t kernel_floats = 0;             // weights as the kernel reads them
+  int64_t filter_floats = 0;             // weights as the kernel reads them
 };
 
 BlockKernel block_kernel(KernelOffer offer, const Blocks& blocks, int64_t width) {
   BlockKernel result{.kernel = std::move(offer.kernel)};
-  result.kernel_floats = blocks.kernel_shape(width).elements();
+  result.filter_floats = blocks.filter_shape(width).elements();
   for (Packing& packing : offer.packings) {
     result.packer = std::move(packing.packer);
-    result.kernel_floats = packing.layout.elements;
+    result.filter_floats = packing.layout.elements;
   }
   return result;
 }
@@ -117,9 +117,9 @@ struct BlockKernels {
   const BlockKernel& of(const Blocks& blocks, int64_t block) const {
     return block + 1 == blocks.count ? last : whole;
   }
-  int64_t at(int64_t block) const { return block * whole.kernel_floats; }
-  int64_t kernel_floats(const Blocks& blocks) const {
-    return at(blocks.count - 1) + last.kernel_floats;
+  int64_t at(int64_t block) const { return block * whole.filter_floats; }
+  int64_t filter_floats(const Blocks& blocks) const {
+    return at(blocks.count - 1) + last.filter_floats;
   }
   size_t scratch_bytes() const {
     return std::max(whole.kernel->scratch_bytes(), last.kernel->scratch_bytes());
@@ -143,10 +143,10 @@ class BlockPacker : public Kernel {
       const BlockKernel& kernel = kernels_.of(blocks_, block);
       float* to = args.out() + kernels_.at(block);
       if (kernel.packer == nullptr) {
-        copy_columns(args.in(0), to, blocks_.kernel_columns(block));
+        copy_columns(args.in(0), to, blocks_.filter_columns(block));
         continue;
       }
-      copy_columns(args.in(0), plain, blocks_.kernel_columns(block));
+      copy_columns(args.in(0), plain, blocks_.filter_columns(block));
       const std::byte* inputs[] = {reinterpret_cast<const std::byte*>(plain)};
       std::byte* outputs[] = {reinterpret_cast<std::byte*>(to)};
       kernel.packer->run({.inputs = inputs, .outputs = outputs, .scratch = inner, .num_inputs = 1},
@@ -158,7 +158,7 @@ class BlockPacker : public Kernel {
   fast::ScratchCutter cut(std::byte* memory, float** plain = nullptr,
                           std::byte** inner = nullptr) const {
     fast::ScratchCutter cutter(memory);
-    float* floats = cutter.floats(blocks_.kernel_shape(blocks_.size).elements());
+    float* floats = cutter.floats(blocks_.filter_shape(blocks_.size).elements());
     size_t most = 0;
     for (const BlockKernel* kernel : {&kernels_.whole, &kernels_.last}) {
       if (kernel->packer != nullptr) most = std::max(most, kernel->packer->scratch_bytes());
@@ -195,9 +195,9 @@ class PartialsKernel : public Kernel {
     for (int64_t block = 0; block < blocks_.count; ++block) {
       copy_columns(args.in(0), scratch.x,
                    {blocks_.x_rows(), blocks_.channels, block * blocks_.size, blocks_.of(block)});
-      const float* kernel = args.in(1) + kernels_.at(block);
+      const float* filter = args.in(1) + kernels_.at(block);
       const std::byte* inputs[] = {reinterpret_cast<const std::byte*>(scratch.x),
-                                   reinterpret_cast<const std::byte*>(kernel)};
+                                   reinterpret_cast<const std::byte*>(filter)};
       float* sums = block == 0 ? args.out() : scratch.sums;
       std::byte* outputs[] = {reinterpret_cast<std::byte*>(sums)};
       kernels_.of(blocks_, block)
@@ -258,7 +258,7 @@ KernelOffer offer_in_partials(const Candidate& candidate, const ir::Node& node, 
   result.packings.push_back(
       {.input = 1,
        .layout = {concat("partials-", blocks.backward ? "backward-" : "forward-", layout),
-                  kernels.kernel_floats(blocks)},
+                  kernels.filter_floats(blocks)},
        .packer = std::make_shared<BlockPacker>(blocks, kernels)});
   return result;
 }
