@@ -22,22 +22,28 @@ TEST(IgnoredFlags, EachIsToldWithItsReason) {
   EXPECT_EQ(options.ignored.sizes.at("min-remote-tensor-size"), 64);
   EXPECT_EQ(options.ignored.words.at("scheduling-algorithm"), "LOOK_AHEAD");
   ASSERT_EQ(options.warnings.size(), 10u);
-  EXPECT_EQ(options.warnings[0],
-            "--stable-norm is ignored: deviations are always taken from the mean before they are "
-            "squared");
-  EXPECT_EQ(options.warnings[1],
-            "--accelerator-side-reduction is ignored: devices always reduce metrics");
-  EXPECT_EQ(options.warnings[9],
-            "--scheduling-algorithm is ignored: programs run in the order of their graph");
+  EXPECT_SAYS(options.warnings[0], "--stable-norm", "ignored", "deviations", "mean");
+  EXPECT_SAYS(options.warnings[1], "--accelerator-side-reduction", "ignored", "metrics");
+  EXPECT_SAYS(options.warnings[9], "--scheduling-algorithm", "ignored", "graph");
 }
 
-TEST(IgnoredFlags, DefaultsAreNothingToTell) {
-  EXPECT_TRUE(parse({"--on-demand", "--min-remote-tensor-size=128",
-                     "--max-cross-replica-buffer-size=1000", "--scheduling-algorithm=choose_best"})
-                  .warnings.empty());
+TEST(IgnoredFlags, DefaultsOnTheCommandLineWarnToo) {
+  const Lines warnings =
+      parse({"--on-demand", "--min-remote-tensor-size=128", "--max-cross-replica-buffer-size=1000",
+             "--scheduling-algorithm=choose_best"})
+          .warnings;
+  ASSERT_EQ(warnings.size(), 3u);
+  EXPECT_SAYS(warnings[0], "--on-demand", "ignored");
+  EXPECT_SAYS(warnings[1], "--min-remote-tensor-size", "ignored");
+  EXPECT_SAYS(warnings[2], "--scheduling-algorithm", "ignored");
+}
+
+TEST(IgnoredFlags, DefaultsInAFileDoNotWarn) {
   const TestFolder folder;
   const std::string config = folder.write("config.yml", parse({}).config_text);
   EXPECT_TRUE(parse({"--config-path", config}).warnings.empty());
+  const std::string changed = folder.write("changed.yml", "on-demand: false\n");
+  EXPECT_EQ(parse({"--config-path", changed}).warnings.size(), 1u);
 }
 
 TEST(IgnoredFlags, WrongValuesAreRefusedAllTheSame) {

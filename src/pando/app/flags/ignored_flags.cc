@@ -62,7 +62,10 @@ void add_ignored_flags(OptionTable& table, IgnoredFlags& flags) {
 std::vector<std::string> ignored_warnings(const OptionTable& table) {
   std::vector<std::string> warnings;
   for (const IgnoredFlag& flag : ignored_flags()) {
-    if (!is_changed(*table.find_exact(flag.name))) continue;
+    const Option& option = *table.find_exact(flag.name);
+    // Files that --print-config wrote contain every flag with its default.
+    const bool is_given = option.origin.kind == Origin::Kind::command_line;
+    if (!is_given && !is_changed(option)) continue;
     warnings.push_back(concat("--", flag.name, " is ignored: ", flag.reason));
   }
   return warnings;

@@ -22,8 +22,8 @@ struct IgnoredFlags {
 
 void add_ignored_flags(OptionTable& table, IgnoredFlags& flags);
 
-// "--flag is ignored: reason" for every one that was set to something else than its default. The
-// table is the one the flags are bound to.
+// "--flag is ignored: reason" for every one that was given on the command line, or that a file set
+// to something else than its default. The table is the one the flags are bound to.
 std::vector<std::string> ignored_warnings(const OptionTable& table);
 
 }  // namespace pando::app
