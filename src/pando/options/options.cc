@@ -151,6 +151,11 @@ Option& Option::only_for_this_run() {
   return *this;
 }
 
+Option& Option::only_for_training() {
+  of_training = true;
+  return *this;
+}
+
 Option& Option::has(Effect kind) {
   effect = kind;
   return *this;

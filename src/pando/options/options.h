@@ -64,6 +64,7 @@ struct Option {
   bool hidden = false;       // works, but --help does not show it
   bool of_one_run = false;   // says where a run writes or how much it prints: not taken over by a
                              // repeated run
+  bool of_training = false;  // has no meaning for a command that does not train
   Effect effect = Effect::changes_results;
   std::string counted_as;  // the property of a run that its value is part of; empty: it is its own
   Origin origin;
@@ -82,6 +83,7 @@ struct Option {
   Option& may_stand_alone();  // without a value: "true"
   Option& may_be_empty();
   Option& only_for_this_run();
+  Option& only_for_training();
   Option& has(Effect kind);
   Option& counts_as(std::string property);
 };

@@ -36,8 +36,10 @@ void add_writing_flags(OptionTable& table, CheckpointFlags& flags) {
            "keep only the newest N checkpoints and delete older ones; 0: keep all")
       .with_hint("N")
       .at_least(0);
-  table.add("keep-best", flags.keep_best,
-            "keep a copy of the checkpoint with the best validation accuracy as best.h5");
+  table
+      .add("keep-best", flags.keep_best,
+           "keep a copy of the checkpoint with the best validation accuracy as best.h5")
+      .only_for_training();
 }
 
 }  // namespace
@@ -63,7 +65,8 @@ void add_checkpoint_flags(OptionTable& table, CheckpointFlags& flags) {
            "checkpoint of --run-dir or --checkpoint-output-dir, or a new run if there is none, so "
            "that a batch system can repeat the same command")
       .with_hint("auto|PATH")
-      .command_line_only();
+      .command_line_only()
+      .only_for_training();
   table
       .add("weights", flags.weights,
            "start with the weights of this file (Keras .h5, a checkpoint, .safetensors or a model "

@@ -138,9 +138,11 @@ void add_machine_options(OptionTable& table, TrainOptions& options) {
       .has(Effect::none)
       .with_hint("DIR");
   table.add("verify", options.verify, "compare the model with every pass off and on, then stop")
-      .has(Effect::none);
+      .has(Effect::none)
+      .only_for_training();
   table.add("compile-report", options.compile_report, "print kernels, layouts and memory per op")
-      .has(Effect::none);
+      .has(Effect::none)
+      .only_for_training();
 }
 
 void add_output_options(OptionTable& table, TrainOptions& options) {
@@ -155,20 +157,23 @@ void add_output_options(OptionTable& table, TrainOptions& options) {
            "write what every worker did and when to this file, for chrome://tracing and Perfetto, "
            "and print a summary, in which the pauses for validation are idle time")
       .with_hint("FILE")
-      .only_for_this_run();
+      .only_for_this_run()
+      .only_for_training();
   table
       .add("profile", options.profile,
            "write reports on the run into this folder: kernels, work and memory of every layer and "
            "op, where the time went, as text, as JSON and as a trace")
       .with_hint("DIR")
-      .only_for_this_run();
+      .only_for_this_run()
+      .only_for_training();
   table.add("quiet", options.quiet, "print only the result, no progress").only_for_this_run();
   table.add("verbose", options.verbose, "print more about what is done and about errors")
       .only_for_this_run();
   table
       .add("dry-run", options.dry_run,
            "build and compile the model, time a few steps, show memory and idle time, then stop")
-      .command_line_only();
+      .command_line_only()
+      .only_for_training();
 }
 
 // Checked before the run: an error after it would lose the trace.

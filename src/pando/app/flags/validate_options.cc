@@ -49,11 +49,6 @@ constexpr std::array kShownGroups = {"Model",
                                      "Configuration"};
 // Groups of options that decide what a trained network computes.
 constexpr std::array kRecordedGroups = {"Model", "Data", "Fine-tuning", "Precision"};
-// Flags that contradict `pando validate` or concern only training; an error on the command line.
-constexpr std::array kForeignFlags = {"training",  "validation",     "validate-during-training",
-                                      "clean-dir", "mlperf-logging", "verify",
-                                      "dry-run",   "compile-report", "trace",
-                                      "profile",   "resume"};
 
 // One parsed command line. The table points into this object.
 struct ValidateCommand {
@@ -89,7 +84,7 @@ struct ValidateCommand {
   void hide_what_does_not_matter() {
     for (const Option& option : table.options()) {
       const bool shown = std::ranges::find(kShownGroups, option.group) != kShownGroups.end() &&
-                         std::ranges::find(kForeignFlags, option.name) == kForeignFlags.end();
+                         !option.of_training;
       table.find(option.name, "").hidden =
           !shown && option.name != "micro-batch-size" && option.name != "weights";
     }
@@ -98,9 +93,9 @@ struct ValidateCommand {
   void parse(std::span<const std::string> args) {
     parse_command_line(table, common, args);
     if (common.help) return;
-    for (const char* name : kForeignFlags) {
-      if (table.find_exact(name)->origin.kind != Origin::Kind::command_line) continue;
-      throw UsageError("--", name,
+    for (const Option& option : table.options()) {
+      if (!option.of_training || option.origin.kind != Origin::Kind::command_line) continue;
+      throw UsageError("--", option.name,
                        ": does not apply to `pando validate`, which does not train; remove it or "
                        "use `pando train`");
     }
@@ -174,19 +169,14 @@ std::vector<std::string> with_config_of_run(std::span<const std::string> args) {
 
 // Overrides what the configuration of a training run sets.
 void switch_training_off(ValidateCommand& command) {
-  ValidationFlags& phases = command.options.phases;
-  phases.training = false;
-  phases.validation = ValidationTime::after;
-  phases.during_training.reset();
-  phases.clean_dir = false;
-  phases.mlperf_logging = false;
-  command.options.checkpoints.keep_best = false;
-  command.options.verify = false;
-  command.options.compile_report = false;
-  for (const char* name : {"training", "validation", "validate-during-training", "clean-dir",
-                           "keep-best", "mlperf-logging"}) {
-    command.table.find(name, "").origin = {.place = "chosen by pando validate"};
+  OptionTable& table = command.table;
+  for (const Option& option : table.options()) {
+    if (!option.of_training) continue;
+    table.assign(table.find(option.name, ""), default_of(option),
+                 {.place = "chosen by pando validate"});
   }
+  command.options.phases.training = false;
+  command.options.phases.validation = ValidationTime::after;
 }
 
 // Throws UsageError for a folder without checkpoints; otherwise random weights would be validated.

@@ -50,15 +50,19 @@ DeviceStrategyOptions ValidationFlags::strategy(const DeviceFlags& devices, int 
 
 void add_validation_flags(OptionTable& table, ValidationFlags& flags) {
   table.begin_group("Phases and validation", Effect::none);
-  table.add("training", flags.training, "train the model; if false, only validate");
+  table.add("training", flags.training, "train the model; if false, only validate")
+      .only_for_training();
   table
       .add("validation", flags.validation,
            "measure loss and accuracy of every checkpoint on the test data: during (or true) when "
            "it is written, after: all of them after training; false: no validation")
       .with_hint("true|false|after|during")
-      .may_stand_alone();
-  table.add("validate-during-training", flags.during_training,
-            "older form of --validation: true means during, false means after");
+      .may_stand_alone()
+      .only_for_training();
+  table
+      .add("validate-during-training", flags.during_training,
+           "older form of --validation: true means during, false means after")
+      .only_for_training();
   table
       .add("validation-micro-batch-size", flags.validation_micro_batch_size,
            "number of samples per step of one replica in validation; default: the same as in "
@@ -81,8 +85,10 @@ void add_validation_flags(OptionTable& table, ValidationFlags& flags) {
            "training "
            "writes")
       .with_hint("DIR");
-  table.add("clean-dir", flags.clean_dir,
-            "delete the checkpoints that training wrote once they are validated");
+  table
+      .add("clean-dir", flags.clean_dir,
+           "delete the checkpoints that training wrote once they are validated")
+      .only_for_training();
   table.add("sweep", flags.sweep,
             "report results for a hyper-parameter search: the epoch that reached --target-accuracy "
             "and the optimization metric");
@@ -93,8 +99,10 @@ void add_validation_flags(OptionTable& table, ValidationFlags& flags) {
       .with_hint("X")
       .above(0)
       .at_most(1);
-  table.add("mlperf-logging", flags.mlperf_logging,
-            "write ':::MLLOG' lines, and first train a warm-up epoch whose changes are undone");
+  table
+      .add("mlperf-logging", flags.mlperf_logging,
+           "write ':::MLLOG' lines, and first train a warm-up epoch whose changes are undone")
+      .only_for_training();
 }
 
 void settle_validation(OptionTable& table, ValidationFlags& flags) {
