@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/expect_error.h"
+
 namespace pando {
 namespace {
 
@@ -29,9 +31,11 @@ TEST(Strings, EditDistanceCountsASwapOnce) {
 
 TEST(Strings, UnknownNameSuggestsTheNearest) {
   const std::string message = unknown_name_message("model", "mnist_cn", {"cosmoflow", "mnist_cnn"});
-  EXPECT_EQ(message,
-            "unknown model 'mnist_cn'; did you mean 'mnist_cnn'? known: mnist_cnn, cosmoflow");
-  EXPECT_EQ(unknown_name_message("model", "zzzzzzzz", {"a"}), "unknown model 'zzzzzzzz'; known: a");
+  EXPECT_SAYS(message, "unknown model 'mnist_cn'", "did you mean 'mnist_cnn'?",
+              "known: mnist_cnn, cosmoflow");
+  const std::string far = unknown_name_message("model", "zzzzzzzz", {"a"});
+  EXPECT_SAYS(far, "unknown model 'zzzzzzzz'", "known: a");
+  EXPECT_EQ(far.find("did you mean"), std::string::npos);
 }
 
 TEST(Strings, TheNearestNameIsTheMostSimilarOfThoseThatContainIt) {

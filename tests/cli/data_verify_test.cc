@@ -36,8 +36,8 @@ TEST_F(DataVerify, SaysThatAllIsWell) {
   const Result result = run({"data", "verify", "cifar10", folder_.path()});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_SAYS(result.out, "   9 truck                          2            1\n");
-  EXPECT_SAYS(result.out, "note: train: 20 good samples, 50000 in the official data set\n");
-  EXPECT_SAYS(result.out, "all is well: 30 good samples, 0 bad records, 90.0 KiB read\n");
+  EXPECT_SAYS(result.out, "note: train:", "20 good samples", "50000");
+  EXPECT_SAYS(result.out, "all is well", "30 good samples", "0 bad records", "90.0 KiB");
 }
 
 TEST_F(DataVerify, FailsWhenSomethingIsBad) {
@@ -46,7 +46,7 @@ TEST_F(DataVerify, FailsWhenSomethingIsBad) {
   EXPECT_EQ(result.code, 1);
   EXPECT_SAYS(result.out, "data_batch_3.bin  1 bad\n");
   EXPECT_SAYS(result.out, "data_batch_3.bin: offset 0: ", "label 200", "0 to 9");
-  EXPECT_SAYS(result.out, "NOT GOOD: 29 good samples, 1 bad record, ");
+  EXPECT_SAYS(result.out, "NOT GOOD", "29 good samples", "1 bad record,");
 }
 
 TEST_F(DataVerify, OfficialCountsOnRequest) {
@@ -58,7 +58,7 @@ TEST_F(DataVerify, ListsTheFirstAndCountsTheRest) {
     damage(name, {200});
   }
   const Result text = run({"data", "verify", "cifar10", folder_.path(), "--most", "1"});
-  EXPECT_SAYS(text.out, "bad: and 2 more (--most lists more)\n");
+  EXPECT_SAYS(text.out, "2 more", "--most");
   EXPECT_SAYS(text.out, "3 bad records");
   const Result result = run({"data", "verify", "cifar10", folder_.path(), "--most", "2", "--json"});
   EXPECT_EQ(result.code, 1);
@@ -87,8 +87,8 @@ TEST(DataVerifyOfManyClasses, AreSummedUp) {
   files.train.coarse_labels = Tensor(DType::i32, {10});
   files.test.coarse_labels = Tensor(DType::i32, {5});
   write_cifar100_binary(folder.path(), files);
-  EXPECT_SAYS(run({"data", "verify", "cifar100", folder.path()}).out,
-              "train: 100 classes with 0 to 1 samples each\n");
+  EXPECT_SAYS(run({"data", "verify", "cifar100", folder.path()}).out, "train: 100 classes",
+              "0 to 1 samples");
 }
 
 TEST(DataVerifyText, CountsFoldersAsFolders) {
@@ -116,7 +116,7 @@ TEST(DataVerifyPlaces, AreThoseOfFetchedDataSets) {
   ::unsetenv("PANDO_DATA");
   EXPECT_EQ(found.code, 1);
   EXPECT_SAYS(found.out, "mnist in " + folder.path("mnist") + "\n");
-  EXPECT_SAYS(found.out, "NOT GOOD: 0 good samples, 4 bad records");
+  EXPECT_SAYS(found.out, "NOT GOOD", "0 good samples", "4 bad records");
   EXPECT_EQ(missing.code, 2);
   EXPECT_SAYS(missing.err, "cifar10: PATH: not given", "'pando data fetch cifar10'");
 }

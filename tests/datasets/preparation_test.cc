@@ -140,7 +140,7 @@ TEST(LoadArrays, ListsWhatIsLeftOutWhenThatIsAllowed) {
   EXPECT_SAYS(error_of<IoError>([&] {
                 datasets::load_arrays("here", {.on_bad_record = OnBadRecord::skip}, read);
               }),
-              "here: found no test sample that can be read; 1 bad record");
+              "here: ", "test sample", "1 bad record");
 }
 
 TEST(LoadArrays, AnEmptyFileIsNoListOfBadRecords) {

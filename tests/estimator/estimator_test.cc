@@ -69,7 +69,7 @@ TEST(Estimator, MaxStepsIsExactAndDoneOnce) {
   estimator.train(endless(), {.max_steps = 10});
   EXPECT_EQ(estimator.global_step(), 10);
   estimator.train(endless(), {.max_steps = 10});
-  EXPECT_EQ(lines->back(), "no training: step 10 is done, max_steps is 10");
+  EXPECT_SAYS(lines->back(), "no training", "step 10", "max_steps is 10");
 }
 
 TEST(Estimator, StepsMustBeWholeLoops) {
@@ -80,7 +80,7 @@ TEST(Estimator, StepsMustBeWholeLoops) {
     return error_of<InvalidArgument>([&] { estimator.train(endless(), options); });
   };
   EXPECT_SAYS(train({.steps = 6}), "train: steps: ");
-  EXPECT_SAYS(train({.steps = 6}), "multiple of iterations_per_loop 4, got 6");
+  EXPECT_SAYS(train({.steps = 6}), "iterations_per_loop 4", "got 6");
   EXPECT_SAYS(train({.steps = 0}), "train: steps: ");
   EXPECT_SAYS(train({.steps = 0}), "got 0");
   EXPECT_SAYS(train({.max_steps = 0}), "train: max_steps: ");
@@ -89,7 +89,7 @@ TEST(Estimator, StepsMustBeWholeLoops) {
   const std::string odd =
       error_of<InvalidArgument>([&] { estimator.evaluate(finite(), {.steps = 3}); });
   EXPECT_SAYS(odd, "evaluate: steps: ");
-  EXPECT_SAYS(odd, "multiple of iterations_per_loop 4, got 3");
+  EXPECT_SAYS(odd, "iterations_per_loop 4", "got 3");
   EXPECT_SAYS(error_of<InvalidArgument>([&] { estimator.evaluate(endless()); }),
               "evaluate: the data repeat without end");
 }
@@ -168,7 +168,7 @@ TEST(Estimator, NamesTheRuleThatItsOptionsBreak) {
   EXPECT_SAYS(says({.params = {{"input_fn", int64_t{1}}}}), "'input_fn'");
   EXPECT_SAYS(says({.params = {{"batch_size", int64_t{1}}}, .eval_batch_size = 2}),
               "'batch_size' and eval_batch_size");
-  EXPECT_SAYS(says({.train_batch_size = 0}), "train_batch_size: expected a positive multiple");
+  EXPECT_SAYS(says({.train_batch_size = 0}), "train_batch_size", "positive multiple");
   const std::string uneven =
       says({.config = config_of({.num_replicas = 2, .devices = {{.devices = 2}}}),
             .predict_batch_size = 3});
@@ -246,17 +246,17 @@ TEST(Estimator, SpecsMustHaveWhatTheirModeNeeds) {
   const auto evaluate = [&] {
     return error_of<InvalidArgument>([&] { estimator.evaluate(finite()); });
   };
-  EXPECT_SAYS(train(), "EstimatorSpec: mode train needs output");
+  EXPECT_SAYS(train(), "EstimatorSpec", "mode train", "output");
   spec.output = Input({1});
   EXPECT_SAYS(train(), "mode train needs loss");
   EXPECT_SAYS(error_of<InvalidArgument>([&] { estimator.predict(finite()); }),
               "mode predict needs predictions");
   spec.loss = "sparse_categorical_crossentropy";
   EXPECT_SAYS(train(), "mode train needs train_op");
-  EXPECT_SAYS(evaluate(), "needs exactly one of eval_metric_ops and eval_metrics, got none");
+  EXPECT_SAYS(evaluate(), "eval_metric_ops", "eval_metrics", "got none");
   spec.eval_metric_ops = {"accuracy"};
   spec.eval_metrics = [](const Tensor&, const Tensor&) { return Logs(); };
-  EXPECT_SAYS(evaluate(), "needs exactly one of eval_metric_ops and eval_metrics, got both");
+  EXPECT_SAYS(evaluate(), "eval_metric_ops", "eval_metrics", "got both");
   spec.predictions = {OutputValues("a"), ClassNumbers("a")};
   EXPECT_SAYS(error_of<InvalidArgument>([&] { estimator.predict(finite()); }), "'a'");
   spec.train_op = SGD();

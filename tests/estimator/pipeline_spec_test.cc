@@ -44,9 +44,9 @@ TEST(PipelineEstimatorSpec, WantsAnAccumulationCountThatDividesTheLoop) {
 
 TEST(PipelineEstimatorSpec, UsesMoreThanHalfOfTheShards) {
   const std::string too_many = error_with({}, RunMode::train, device_with(1, 1));
-  EXPECT_SAYS(too_many, "num_shards 1 expected a pipeline on 1 to 1 devices, got 2");
+  EXPECT_SAYS(too_many, "num_shards 1", "1 to 1 devices", "got 2");
   const std::string too_few = error_with({}, RunMode::train, device_with(1, 4));
-  EXPECT_SAYS(too_few, "num_shards 4 expected a pipeline on 3 to 4 devices, got 2");
+  EXPECT_SAYS(too_few, "num_shards 4", "3 to 4 devices", "got 2");
   EXPECT_SAYS(error_with([](Spec& spec) {
                 spec.device_mapping = {1, 1};
               }),

@@ -69,7 +69,7 @@ TEST(RunConfig, ZeroSwitchesOffWhatMayBeOff) {
 
 TEST(RunConfig, ReplicasAndShardsWantDevices) {
   const std::string message = error_after([](RunConfig& c) { c.device.num_replicas = 2; });
-  EXPECT_SAYS(message, "num_replicas x num_shards is 2 x 1");
+  EXPECT_SAYS(message, "num_replicas", "num_shards", "2 x 1");
   EXPECT_SAYS(message, "{{.devices = 2}}");
   EXPECT_SAYS(error_after([](RunConfig& c) { c.device.num_shards = 3; }), "{{.devices = 3}}");
   EXPECT_NO_THROW(validate(device_config({.num_replicas = 2, .devices = {{.devices = 2}}})));

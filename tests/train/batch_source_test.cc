@@ -25,22 +25,19 @@ std::string error_of_fit(const Dataset& data, FitOptions options) {
 }
 
 TEST(ClassNumbers, FitNamesTheLabelTheSampleAndTheRange) {
-  EXPECT_SAYS(error_of_fit(data_with(3, 6), {}),
-              "fit: the label of sample 6 (from 0, in the order of pass 1 over the data) is 3; the "
-              "network has 3 outputs, for classes 0 to 2. ");
-  EXPECT_SAYS(error_of_fit(data_with(-1, 0), {}), "sample 0 (from 0, in the order of pass 1");
+  EXPECT_SAYS(error_of_fit(data_with(3, 6), {}), "fit:", "sample 6", "pass 1", "is 3", "3 outputs",
+              "classes 0 to 2");
+  EXPECT_SAYS(error_of_fit(data_with(-1, 0), {}), "sample 0", "pass 1", "is -1");
   EXPECT_SAYS(error_of_fit(data_with(1 << 30, 11), {}), " is 1073741824; ");
 }
 
 TEST(ClassNumbers, AreCheckedInEveryWayToGoThroughTheData) {
   EXPECT_SAYS(error_of_fit(data_with(3, 2), {.drop_remainder = true, .same_batch = true}),
-              "fit: the label of sample 2 ");
-  EXPECT_SAYS(error_of_fit(data_with(3, 9), {.carry_remainder = true}),
-              "fit: the label of sample 9 ");
-  EXPECT_SAYS(
-      error_of_fit(image_data(8), {.validation_data = data_with(7, 5)}),
-      "evaluate: the label of sample 5 (from 0, in the order of pass 1 over the data) is 7");
-  EXPECT_SAYS(error_of_fit(data_with(3, 11), {.validation_split = 0.25}), "evaluate: the label ");
+              "fit:", "sample 2 ");
+  EXPECT_SAYS(error_of_fit(data_with(3, 9), {.carry_remainder = true}), "fit:", "sample 9 ");
+  EXPECT_SAYS(error_of_fit(image_data(8), {.validation_data = data_with(7, 5)}),
+              "evaluate:", "sample 5", "pass 1", "is 7");
+  EXPECT_SAYS(error_of_fit(data_with(3, 11), {.validation_split = 0.25}), "evaluate:", "label");
 }
 
 TEST(ClassNumbers, OfEvaluationAreCheckedAndOfPredictionAreNot) {
@@ -48,7 +45,7 @@ TEST(ClassNumbers, OfEvaluationAreCheckedAndOfPredictionAreNot) {
   const Dataset wrong = data_with(3, 10);
   EXPECT_SAYS(
       error_of<InvalidArgument>([&] { model.evaluate(wrong, {.batch_size = 4, .verbose = 0}); }),
-      "evaluate: the label of sample 10 ");
+      "evaluate:", "sample 10 ");
   EXPECT_EQ(model.predict(wrong, {.batch_size = 4}).shape(), Shape({12, 3}));
   // The model is still usable after the error.
   EXPECT_NO_THROW(model.evaluate(image_data(10), {.batch_size = 4, .verbose = 0}));
@@ -62,11 +59,10 @@ TEST(ClassNumbers, PassesAreCountedByTheSamples) {
   batch.fields[1].i32()[3] = 9;  // padding, not a sample
   const train::ClassCheck check{
       .what = "fit", .samples = 12, .weights = {}, .outputs = {{.field = 1, .classes = 3}}};
-  EXPECT_SAYS(error_of<InvalidArgument>([&] { check(batch); }),
-              "sample 3 (from 0, in the order of pass 3 over the data) is 3");
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { check(batch); }), "sample 3 ", "pass 3", "is 3");
   const train::ClassCheck endless{
       .what = "fit", .samples = kEndless, .weights = {}, .outputs = {{.field = 1, .classes = 3}}};
-  EXPECT_SAYS(error_of<InvalidArgument>([&] { endless(batch); }), "sample 27 (from 0, in the");
+  EXPECT_SAYS(error_of<InvalidArgument>([&] { endless(batch); }), "sample 27 ");
   batch.fields[1].i32()[1] = 2;
   EXPECT_NO_THROW(check(batch));
 }

@@ -67,7 +67,7 @@ TEST(EarlyStopping, WhatIsNotANumberIsNoImprovement) {
 TEST(EarlyStopping, SaysWhenAndWhy) {
   std::string told;
   stops_after({.patience = 1}, {3, 2, 2.5}, &told);
-  EXPECT_EQ(told, "early stopping after epoch 3: val_loss was 2.5, the best was 2 in epoch 2");
+  EXPECT_SAYS(told, "early stopping", "epoch 3", "val_loss was 2.5", "best was 2", "epoch 2");
 }
 
 TEST(EarlyStopping, GoesOnWithWhatItSawBefore) {

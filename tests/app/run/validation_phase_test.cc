@@ -107,7 +107,7 @@ TEST_F(Validation, OfAnEarlierRunGivesItsResult) {
   EXPECT_EQ(found[0]["val_loss"], validated("first")[0]["val_loss"]);
   EXPECT_EQ(found[1]["val_accuracy"], validated("first")[1]["val_accuracy"]);
   EXPECT_EQ(log("again").find("training"), std::string::npos) << log("again");
-  EXPECT_SAYS(log("again"), "validating mnist_cnn on fashion_mnist: 50 samples");
+  EXPECT_SAYS(log("again"), "validating mnist_cnn", "fashion_mnist", "50 samples");
   EXPECT_FALSE(std::filesystem::exists(checkpoints("again")));
   EXPECT_EQ(checkpoints_in(checkpoints("first")).size(), 2u);
 }
@@ -152,16 +152,15 @@ TEST_F(Validation, OfRandomWeightsWarns) {
   TrainOptions random = options("random");
   random.phases.training = false;
   EXPECT_EQ(run_training(random), kDone);
-  EXPECT_SAYS(log("random"), "warning: there is no checkpoint; random weights are validated\n");
+  EXPECT_SAYS(log("random"), "warning:", "no checkpoint", "random weights");
   ASSERT_EQ(rows("random").size(), 1u);
   EXPECT_EQ(rows("random")[0]["epoch"], 0);
   EXPECT_GT(rows("random")[0]["val_loss"], 1.5);
   fs::create_directory(folder_.path / "empty");
   random.phases.checkpoint_input_dir = (folder_.path / "empty").string();
   EXPECT_EQ(run_training(random), kDone);
-  EXPECT_SAYS(log("random"), "warning: there is no checkpoint in " +
-                                 random.phases.checkpoint_input_dir +
-                                 "; random weights are validated\n");
+  EXPECT_SAYS(log("random"), "no checkpoint in " + random.phases.checkpoint_input_dir,
+              "random weights");
 }
 
 TEST_F(Validation, WithoutCheckpointsTheFinalWeightsAreValidated) {
@@ -187,7 +186,7 @@ TEST_F(Validation, ADamagedCheckpointIsNamedAndLeftOut) {
   EXPECT_EQ(run_training(validation_of("first", "again")), kFailed);
   EXPECT_SAYS(out_.str(), "damaged and not validated: " + second + "\n");
   EXPECT_SAYS(log("again"), "error: " + second + " is left out: ");
-  EXPECT_SAYS(log("again"), "mine.h5 is not validated, its name is not epoch_<number>.h5");
+  EXPECT_SAYS(log("again"), "mine.h5", "not validated", "epoch_<number>.h5");
   ASSERT_EQ(rows("again").size(), 2u);
   EXPECT_EQ(rows("again")[1]["epoch"], 3.0);
   EXPECT_SAYS(log("again"), "test accuracy: ");
@@ -293,7 +292,7 @@ TEST_F(Validation, LeavesCheckpointsOfOtherRunsAlone) {
   given.phases.clean_dir = true;
   given.phases.checkpoint_input_dir = checkpoints("first").string();
   EXPECT_EQ(run_training(given), kDone);
-  EXPECT_SAYS(log("run"), "warning: --clean-dir: checkpoints of --checkpoint-input-dir are never");
+  EXPECT_SAYS(log("run"), "warning: --clean-dir:", "--checkpoint-input-dir");
   EXPECT_EQ(validated("run").size(), 2u);
   EXPECT_EQ(checkpoints_in(checkpoints("first")).size(), 2u);
 }

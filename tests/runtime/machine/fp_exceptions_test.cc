@@ -162,11 +162,9 @@ std::string stopped(const TestNetwork& network, const TraineeOptions& options, i
 TEST(FpExceptions, TheFirstOneStopsTheExecutionAndSaysWhere) {
   const TestNetwork network = test_network("mnist_cnn", {12, 12, 1});
   const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_SAYS(
-      stopped(network, watched(), 5, 3e38f),
-      "conv_pool of layer 'conv2d': floating-point exception (overflow) in weight update 3, "
-      "micro-batch 1, replica 0");
-  EXPECT_SAYS(stopped(network, watched(), 0, infinity), "(invalid operation) in weight update 1");
+  EXPECT_SAYS(stopped(network, watched(), 5, 3e38f), "conv_pool", "'conv2d'", "overflow",
+              "weight update 3", "micro-batch 1", "replica 0");
+  EXPECT_SAYS(stopped(network, watched(), 0, infinity), "invalid operation", "weight update 1");
   // Updates of two replicas with three micro-batches of two samples.
   EXPECT_SAYS(stopped(network, watched(2, {.replicas = 2, .micro_batches = 3}), 18, 3e38f),
               "weight update 2, micro-batch 2, replica 1;");
@@ -236,8 +234,7 @@ TEST(FpExceptions, OfHalfPrecisionAreOverflows) {
     options.compiling.precision = {DType::f16, DType::f16};
     options.compiling.half.nan_on_overflow = nan;
     const std::string error = stopped(network, options, 6, 1e6f);
-    EXPECT_SAYS(error,
-                "floating-point exception (overflow) in weight update 2, micro-batch 1, replica 1");
+    EXPECT_SAYS(error, "overflow", "weight update 2", "micro-batch 1", "replica 1");
     EXPECT_SAYS(error, "smaller loss scaling");
   }
 }

@@ -157,18 +157,17 @@ std::string budget_error(const PipelineCase& test, const Way& way) {
 
 TEST(MemoryReport, TheErrorHasTheTableAndAdvice) {
   const std::string pipelined = budget_error(mnist({"conv2d_1", "dense"}), {});
-  EXPECT_SAYS(pipelined, "on device 0, the budget is 1000 B");
+  EXPECT_SAYS(pipelined, "device 0", "budget is 1000 B");
   EXPECT_SAYS(pipelined, "micro-batches held");
-  EXPECT_SAYS(
-      pipelined,
-      "what would help: a smaller micro-batch, the interleaved or sequential schedule, recom");
+  EXPECT_SAYS(pipelined, "smaller micro-batch", "interleaved or sequential schedule",
+              "recomputation");
   const std::string lean = budget_error(
       mnist({"conv2d_1", "dense"}),
       {.schedule = PipelineSchedule::interleaved, .recomputation = Recomputation::then_backward});
   EXPECT_EQ(lean.find("the interleaved schedule"), std::string::npos);
   EXPECT_EQ(lean.find("recomputation"), std::string::npos);
-  EXPECT_SAYS(budget_error(mnist({}), {}), "pipeline stages on several devices");
-  EXPECT_SAYS(budget_error(mnist({}), {}), "precision 16.16 instead of 32.32");
+  EXPECT_SAYS(budget_error(mnist({}), {}), "pipeline stages", "devices");
+  EXPECT_SAYS(budget_error(mnist({}), {}), "precision 16.16", "32.32");
 }
 
 TEST(MemoryReport, ManyGradientsAreHelpedByFewerSlices) {
