@@ -12,6 +12,11 @@ inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// Seconds of the steady clock, for differences.
+inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 // Calls `work` up to `runs` times and returns the seconds of the fastest call. A call that takes
 // `enough` seconds or more is the last.
 template <typename Work>

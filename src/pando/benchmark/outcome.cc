@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "pando/base/error.h"
+#include "pando/base/named_values.h"
 #include "pando/benchmark/expression.h"
 
 namespace pando::benchmark {
@@ -51,9 +52,7 @@ Outcome outcome_of(const DerivedMetric& metric, const std::vector<Outcome>& befo
                    const Variant& variant) {
   Outcome outcome{metric.name, metric.reduction, metric.lower_is_better, {}, {}};
   const auto value_of = [&](const std::string& name) -> std::optional<std::string> {
-    for (const auto& [key, value] : variant.parameters) {
-      if (key == name) return value;
-    }
+    if (const std::string* const found = find_named(variant.parameters, name)) return *found;
     for (const Outcome& one : before) {
       if (one.name != name) continue;
       if (!one.value) throw InvalidArgument("'", name, "' has no value");

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 
+#include "pando/base/environment.h"
 #include "pando/base/paths.h"
 #include "pando/launch/mpirun.h"
 #include "pando/launch/words.h"
@@ -40,8 +40,7 @@ bool is_there(const std::string& needed, const Benchmark& benchmark) {
 
 // Why a benchmark cannot run here, or nothing.
 std::string obstacle(const Benchmark& benchmark) {
-  const char* folder = std::getenv("DATASETS_DIR");
-  if (benchmark.needs_datasets && (folder == nullptr || *folder == '\0')) {
+  if (benchmark.needs_datasets && environment("DATASETS_DIR").empty()) {
     return "needs data: set DATASETS_DIR to the folder of the data sets";
   }
   for (const std::string& needed : benchmark.needs) {

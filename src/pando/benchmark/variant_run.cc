@@ -2,12 +2,13 @@
 #include "pando/benchmark/variant_run.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/core.h>
 
 #include "pando/app/job/stop_signal.h"
+#include "pando/base/environment.h"
+#include "pando/base/named_values.h"
 #include "pando/base/paths.h"
 #include "pando/benchmark/command_run.h"
 #include "pando/benchmark/processor_watch.h"
@@ -44,11 +45,8 @@ std::vector<std::string> words_of(const VariantResult& variant, const std::strin
                                   const BenchmarkOptions& options) {
   const auto value_of = [&](const std::string& name) -> std::optional<std::string> {
     if (name == "PANDO_BENCHMARK_DIR") return folder;
-    for (const auto& [key, value] : variant.benchmark->env) {
-      if (key == name) return value;
-    }
-    const char* value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+    if (const std::string* const found = find_named(variant.benchmark->env, name)) return *found;
+    return find_variable(name);
   };
   std::vector<std::string> words =
       launch::split_words(expand_variables(variant.command, value_of), variant.variant.name);
@@ -67,8 +65,7 @@ fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 // A benchmark measures the program that it is a part of, also where `pando` stands in a script or
 // behind `pando run`.
 void put_program_on_path(Settings& env) {
-  const char* inherited = std::getenv("PATH");
-  std::string path = inherited == nullptr ? "/usr/bin:/bin" : inherited;
+  std::string path = find_variable("PATH").value_or("/usr/bin:/bin");
   for (const auto& [name, value] : env) {
     if (name == "PATH") path = value;
   }

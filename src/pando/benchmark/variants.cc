@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "pando/base/named_values.h"
 #include "pando/options/option_types.h"
 #include "pando/options/usage_error.h"
 
@@ -124,10 +125,8 @@ std::string command_of(const Benchmark& benchmark, const Variant& variant, Comma
     throw UsageError(benchmark.place, ": '", benchmark.name, "' has no cmd, the command to run");
   }
   const auto value_of = [&](const std::string& name) -> std::optional<std::string> {
-    for (const auto& [key, value] : variant.parameters) {
-      if (key == name) return value;
-    }
-    return std::nullopt;
+    const std::string* const found = find_named(variant.parameters, name);
+    return found == nullptr ? std::nullopt : std::optional(*found);
   };
   const std::string where = concat(benchmark.place, ": cmd of '", benchmark.name, "'");
   Words words = split_at_spaces(fill_in(benchmark.cmd, value_of, where));

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "pando/board/entry_json.h"
 
-#include <algorithm>
 #include <cctype>
 
 #include <fmt/core.h>
 
+#include "pando/base/named_values.h"
 #include "pando/board/board.h"
 
 namespace pando::board {
 namespace {
 
 Json last_value(const app::RunSummary& summary, const char* column) {
-  const auto found =
-      std::ranges::find(summary.last, column, &std::pair<std::string, double>::first);
-  return found == summary.last.end() ? Json() : Json(found->second);
+  const double* const found = find_named(summary.last, column);
+  return found == nullptr ? Json() : Json(*found);
 }
 
 Json best_of(const app::RunSummary& summary) {

@@ -5,12 +5,11 @@
 #include <memory>
 #include <ostream>
 
-#include <pthread.h>
-
 #include "pando/app/flags/board_flags.h"
 #include "pando/app/job/exit_code.h"
 #include "pando/base/error.h"
 #include "pando/base/paths.h"
+#include "pando/base/signals.h"
 #include "pando/base/strings.h"
 #include "pando/board/service.h"
 #include "pando/http/server.h"
@@ -22,15 +21,6 @@ namespace {
 constexpr int kUsualPort = 8088;
 constexpr int kPortsToTry = 20;  // from the usual one on, then any
 constexpr std::chrono::seconds kLongestDrain{2};
-
-// The signals that end the board. All threads that start later leave them to it.
-sigset_t block_end_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
 
 // Each board on a machine finds a free port, unless the user chose one.
 std::unique_ptr<http::Server> listen(const app::BoardFlags& flags, http::Handler& handler) {
@@ -64,7 +54,8 @@ int serve(const app::BoardFlags& flags, std::ostream& out, std::ostream& err) {
     throw UsageError("DIR: expected a folder of runs, got '", folder, "', which is ",
                      path_exists(folder) ? "a file" : "not there");
   }
-  const sigset_t signals = block_end_signals();
+  // Threads that start later leave these signals to this one, which ends the board.
+  const sigset_t signals = block_signals({SIGTERM, SIGINT, SIGHUP});
   Board board(folder);
   Service service(board, {.host_names = flags.allow_host, .events = {}});
   const std::unique_ptr<http::Server> server = listen(flags, service);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "pando/datasets/find_files.h"
 
-#include <cstdlib>
 #include <filesystem>
 
+#include "pando/base/environment.h"
 #include "pando/fetch/folders.h"
 
 namespace pando {
@@ -22,8 +22,8 @@ std::vector<Shelf> shelves(const std::string& folder) {
   if (!folder.empty()) return {{folder}};
   std::vector<Shelf> all;
   if (const auto own = fetch::find_default_folder()) all.push_back({*own});
-  const char* shared = std::getenv("DATASETS_DIR");
-  if (shared != nullptr && *shared != '\0') all.push_back({shared, false});
+  const std::string shared = environment("DATASETS_DIR");
+  if (!shared.empty()) all.push_back({shared, false});
   return all;
 }
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/imagenet/imagenet.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "pando/base/environment.h"
 #include "pando/base/error.h"
 #include "pando/data/stream_order.h"
 #include "pando/datasets/fingerprint.h"
@@ -22,14 +22,6 @@ namespace pando::datasets {
 
 namespace {
 
-// The folder that keeps the indices of shards for later runs.
-std::string index_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache == '/') return concat(cache, "/pando/index");
-  const char* home = std::getenv("HOME");
-  return home == nullptr || *home == '\0' ? "" : concat(home, "/.cache/pando/index");
-}
-
 // Both parts; with a validation split, the second one is the end of the first.
 Imagenet load_parts(const std::string& path, const DataLoadOptions& options) {
   ImagenetOptions reading{.size = {options.view_side, options.view_side},
@@ -42,7 +34,7 @@ Imagenet load_parts(const std::string& path, const DataLoadOptions& options) {
                           .seed = augmentation_key(options.seed),
                           .on_bad_record = options.on_bad_record,
                           .workers = options.workers,
-                          .index_folder = index_folder()};
+                          .index_folder = cache_folder("index")};
   if (options.validation_split == 0) return load_imagenet(path, reading);
   RecordDataset train = open_imagenet(path, ImagenetPart::train, reading);
   reading.random_views = false;

@@ -2,9 +2,9 @@
 #include "pando/fetch/folders.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
+#include "pando/base/environment.h"
 #include "pando/base/error.h"
 
 namespace pando::fetch {
@@ -12,11 +12,6 @@ namespace pando::fetch {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 bool has_bytes(const fs::path& path, int64_t bytes) {
   std::error_code error;

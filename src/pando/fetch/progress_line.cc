@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "pando/base/clock.h"
 #include "pando/base/strings.h"
 
 namespace pando::fetch {
@@ -19,10 +20,6 @@ constexpr int64_t kColumns = 80;
 constexpr int64_t kLeastBar = 4;
 constexpr int64_t kMostBar = 24;
 constexpr const char* kClearToEnd = "\x1b[K";
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string bytes_text(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 

@@ -2,9 +2,9 @@
 #include "pando/launch/division.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/environment.h"
 #include "pando/launch/hosts.h"
 #include "pando/runtime/machine/device_set.h"
 
@@ -14,10 +14,7 @@ int JobDivision::instances_per_host() const {
   return instances / std::max(static_cast<int>(hosts.size()), 1);
 }
 
-std::string allocated_hosts() {
-  const char* nodes = std::getenv("SLURM_JOB_NODELIST");
-  return nodes == nullptr ? "" : nodes;
-}
+std::string allocated_hosts() { return environment("SLURM_JOB_NODELIST"); }
 
 JobDivision divide_job(const RunOptions& options, const std::string& allocation) {
   JobDivision job;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/environment.h"
 #include "pando/base/threads.h"
 #include "pando/comm/monitor.h"
 #include "pando/launch/binding.h"
@@ -50,11 +51,6 @@ std::optional<int> first_number(const Lookup& environment,
     if (number && *number >= 0 && *number <= 1 << 24) return static_cast<int>(*number);
   }
   return std::nullopt;
-}
-
-std::optional<std::string> environment_of_process(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 struct InstanceOptions {
@@ -149,7 +145,7 @@ pid_t start_program(const std::vector<std::string>& program) {
 // The time after which a stopped (SIGSTOP) program is killed: by then the other instances count it
 // as lost. A program that runs alone may stay stopped for as long as its user likes.
 std::optional<milliseconds> longest_stop() {
-  const int count = first_number(environment_of_process, kCountNames).value_or(1);
+  const int count = first_number(find_variable, kCountNames).value_or(1);
   if (count == 1) return std::nullopt;
   return 2 * comm::monitor_options_from_environment().timeout;
 }
@@ -182,8 +178,8 @@ Variables instance_variables(const Lookup& environment, const InstancePlace& pla
 
 int run_instance(std::span<const std::string> args) {
   const InstanceOptions options = parse_instance_options(args);
-  const InstancePlace place = find_place(environment_of_process, options.instances_per_host);
-  for (const auto& [name, value] : instance_variables(environment_of_process, place)) {
+  const InstancePlace place = find_place(find_variable, options.instances_per_host);
+  for (const auto& [name, value] : instance_variables(find_variable, place)) {
     setenv(name.c_str(), value.c_str(), 1);
   }
   bind_this_process(place, options.numa_aware);
@@ -193,7 +189,7 @@ int run_instance(std::span<const std::string> args) {
   report(place, pid, kStarted);
   const int status = wait_for_program(pid, longest);
   // Called before the report, because writing to a dead daemon ends this process.
-  if (getppid() != daemon) remove_leftovers(environment_of_process, "/dev/shm");
+  if (getppid() != daemon) remove_leftovers(find_variable, "/dev/shm");
   // Does not report the end of a program that we ended on request, unless it saved a checkpoint and
   // stopped.
   const bool is_news = !told_to_end || code_of(status) == app::kStopped;

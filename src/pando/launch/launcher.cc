@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include "pando/app/job/exit_code.h"
+#include "pando/base/environment.h"
 #include "pando/base/paths.h"
 #include "pando/launch/attempt.h"
 #include "pando/launch/host_name.h"
@@ -35,9 +35,8 @@ std::string job_name() {
 
 bool is_unicode_terminal() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;
-    const std::string lowered = to_lower(value);
+    const std::string lowered = to_lower(environment(name));
+    if (lowered.empty()) continue;
     return lowered.find("utf-8") != std::string::npos || lowered.find("utf8") != std::string::npos;
   }
   return false;

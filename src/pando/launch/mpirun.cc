@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "pando/base/environment.h"
 #include "pando/base/error.h"
 #include "pando/base/paths.h"
 #include "pando/base/threads.h"
@@ -83,10 +84,7 @@ Words hydra_arguments(const RunOptions& options, const JobDivision& job,
   return words;
 }
 
-bool is_set(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && std::string_view(value) == "1";
-}
+bool is_set(const char* name) { return environment(name) == "1"; }
 
 }  // namespace
 

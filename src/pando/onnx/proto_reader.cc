@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "pando/base/error.h"
+#include "pando/base/little_endian.h"
 #include "pando/base/paths.h"
 #include "pando/data/sources/gzip.h"
 #include "pando/data/tfrecord/wire.h"
@@ -90,8 +91,7 @@ void append_reals(const WireReader& reader, const WireField& field, std::vector<
     return;
   }
   if (field.type == WireType::varint) reader.fail(field, "expected floating-point numbers");
-  const size_t count = field.type == WireType::fixed32 ? 4 : 8;
-  for (size_t i = 0; i < count; ++i) to.push_back(static_cast<uint8_t>(field.value >> (8 * i)));
+  append_little(to, field.value, field.type == WireType::fixed32 ? 4 : 8);
 }
 
 // int32_data holds all types of up to 32 bits, and the bits of 16-bit floating-point numbers.

@@ -13,7 +13,6 @@
 
 #include <fmt/core.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "pando/app/job/exit_code.h"
 #include "pando/base/error.h"
 #include "pando/base/memory_use.h"
+#include "pando/base/signals.h"
 #include "pando/grpc/server.h"
 #include "pando/http/server.h"
 #include "pando/options/command_line.h"
@@ -106,15 +106,6 @@ grpc::ServerOptions grpc_options(const app::ServeFlags& flags) {
   return options;
 }
 
-// The signals that the server waits for. All threads that start later leave them to it.
-sigset_t block_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
-
 // A signal that comes within the time, else 0.
 int wait_for_signal(const sigset_t& signals, std::chrono::nanoseconds time) {
   timespec limit = {.tv_sec = time.count() / 1'000'000'000,
@@ -125,7 +116,7 @@ int wait_for_signal(const sigset_t& signals, std::chrono::nanoseconds time) {
 class ServeRun {
  public:
   ServeRun(const app::ServeFlags& flags, std::ostream& out, std::ostream& err)
-      : flags_(flags), out_(out), err_(err), signals_(block_signals()) {}
+      : flags_(flags), out_(out), err_(err), signals_(block_signals({SIGTERM, SIGINT, SIGHUP})) {}
 
   int run() {
     const auto begin = std::chrono::steady_clock::now();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pando/base/error.h"
+#include "pando/base/named_values.h"
 #include "pando/base/wide_sum.h"
 
 namespace pando {
@@ -22,10 +23,8 @@ using Logs = std::vector<std::pair<std::string, double>>;
 
 // The value of that name, or nothing.
 inline std::optional<double> find_value(const Logs& logs, std::string_view name) {
-  for (const auto& [key, value] : logs) {
-    if (key == name) return value;
-  }
-  return std::nullopt;
+  const double* const found = find_named(logs, name);
+  return found == nullptr ? std::nullopt : std::optional<double>(*found);
 }
 
 // Sums over samples under the names of Logs, the loss first. The mean is taken where it is shown.
@@ -41,19 +40,15 @@ struct LogSums {
 
   // A metric by its name, a mean or not.
   Metric metric(std::string_view name) const {
-    for (const auto& [key, metric] : no_means) {
-      if (key == name) return metric;
-    }
+    if (const Metric* const found = find_named(no_means, name)) return *found;
     return {{sum(name)},
             [](const std::vector<WideSum>& all, double count) { return all[0] / count; }};
   }
 
   // 0 for a name that is not there.
   WideSum sum(std::string_view name) const {
-    for (const auto& [key, value] : sums) {
-      if (key == name) return value;
-    }
-    return 0;
+    const WideSum* const found = find_named(sums, name);
+    return found == nullptr ? WideSum(0) : *found;
   }
 };
 

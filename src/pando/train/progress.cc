@@ -11,6 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "pando/base/clock.h"
+#include "pando/base/environment.h"
 #include "pando/base/error.h"
 #include "pando/comm/job.h"
 
@@ -24,10 +26,6 @@ constexpr double kPlainSeconds = 30;          // a line at the latest, so that a
 constexpr double kPlainSecondsAtLeast = 5;    // between lines, so that short epochs stay short
 constexpr int kPlainLines = 10;               // per epoch, unless 30 s pass
 constexpr double kValidationShare = 1.0 / 3;  // of the time of a training step
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 int terminal_columns() {
   winsize size{};
@@ -64,8 +62,7 @@ std::string format_metrics(ShownValues metrics) {
 }  // namespace
 
 ProgressOptions standard_progress(int verbose) {
-  const char* term = std::getenv("TERM");
-  const bool dumb = term != nullptr && std::string_view(term) == "dumb";
+  const bool dumb = environment("TERM") == "dumb";
   // A launcher merges the lines of all instances, although it may give each a terminal.
   const bool launched = comm::current_job().communicator != nullptr;
   const bool is_terminal = isatty(STDOUT_FILENO) != 0 && !dumb && !launched;

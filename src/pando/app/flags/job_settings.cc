@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/flags/job_settings.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <span>
@@ -11,6 +10,7 @@
 #include "pando/app/job/exit_code.h"
 #include "pando/app/record/checkpoint_list.h"
 #include "pando/app/record/run_mark.h"
+#include "pando/base/environment.h"
 #include "pando/base/paths.h"
 #include "pando/comm/job.h"
 #include "pando/store/atomic_file.h"
@@ -22,11 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kJobFile = ".job";  // in a run directory
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // Whether the options set the number of replicas. A validation ignores the number in the
 // configuration of the training run if it cannot be divided among the instances.
@@ -45,7 +40,7 @@ void settle_replicas(OptionTable& table, TrainOptions& options,
   devices.instances = job.communicator ? job.communicator->size() : 1;
   Option& option = table.find("num-replicas", "");
   const bool given = replicas_are_given(option, options);
-  const bool launcher_decides = !given || variable("PANDO_DEFAULT_REPLICAS") != "1";
+  const bool launcher_decides = !given || environment("PANDO_DEFAULT_REPLICAS") != "1";
   if (job.total_replicas && launcher_decides) {
     const int total = *job.total_replicas;
     if (given && options.phases.training && devices.num_replicas != total) {
@@ -106,8 +101,8 @@ std::string run_of_job(const std::string& job) {
 
 // A restarted job resumes what its first attempt wrote.
 void settle_restart(TrainOptions& options) {
-  const std::string job = variable("PANDO_JOB");
-  const bool is_restart = parse_int(variable("PANDO_RESTART")).value_or(0) > 0;
+  const std::string job = environment("PANDO_JOB");
+  const bool is_restart = parse_int(environment("PANDO_RESTART")).value_or(0) > 0;
   if (job.empty() || !is_restart || !options.phases.training) return;
   if (options.run_dir.empty()) options.run_dir = run_of_job(job);
   const fs::path folder = options.checkpoints.folder(options.run_dir);
@@ -149,7 +144,7 @@ void settle_together(const Instances& instances, TrainOptions& options) {
 }
 
 void mark_job(const std::string& run_dir) {
-  const std::string job = variable("PANDO_JOB");
+  const std::string job = environment("PANDO_JOB");
   if (job.empty() || job_of(run_dir) == job) return;
   const std::string line = job + "\n";
   store::replace_file((fs::path(run_dir) / kJobFile).string(), {std::as_bytes(std::span(line))});

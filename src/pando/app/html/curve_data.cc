@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "pando/app/record/log_line.h"
+#include "pando/base/named_values.h"
 
 namespace pando::app {
 namespace {
@@ -35,9 +36,9 @@ ValueOf field(std::optional<double> HistoryRow::*member, double scale = 1) {
 
 ValueOf extra(const char* name, double scale = 1) {
   return [name, scale](const HistoryRow& row) -> std::optional<double> {
-    const auto found = std::ranges::find(row.extra, name, &std::pair<std::string, double>::first);
-    if (found == row.extra.end()) return std::nullopt;
-    return scale * found->second;
+    const double* const found = find_named(row.extra, name);
+    if (found == nullptr) return std::nullopt;
+    return scale * *found;
   };
 }
 

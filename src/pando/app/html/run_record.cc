@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/html/run_record.h"
 
-#include <algorithm>
 #include <fstream>
 
 #include <fcntl.h>
@@ -10,6 +9,7 @@
 #include "pando/base/control_group.h"
 #include "pando/base/error.h"
 #include "pando/base/folder_lock.h"
+#include "pando/base/named_values.h"
 #include "pando/base/paths.h"
 #include "pando/base/strings.h"
 #include "pando/options/config_value.h"
@@ -116,9 +116,8 @@ const Task& RunRecord::task() const {
 }
 
 std::string RunRecord::option(const std::string& wanted) const {
-  const auto found =
-      std::ranges::find(options, wanted, &std::pair<std::string, std::string>::first);
-  return found == options.end() ? "" : found->second;
+  const std::string* const found = find_named(options, wanted);
+  return found == nullptr ? "" : *found;
 }
 
 std::optional<BestValue> best_value(const std::vector<HistoryRow>& rows, const Task& task) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "pando/app/record/log_line.h"
+#include "pando/base/named_values.h"
 
 namespace pando::app {
 namespace {
@@ -104,13 +105,11 @@ Json differing_options(std::span<const RunRecord> runs) {
     Json::Items values;
     bool differs = false;
     for (const RunRecord& run : runs) {
-      const auto found =
-          std::ranges::find(run.options, name, &std::pair<std::string, std::string>::first);
-      const auto first =
-          std::ranges::find(runs[0].options, name, &std::pair<std::string, std::string>::first);
-      const bool has = found != run.options.end(), first_has = first != runs[0].options.end();
-      differs = differs || has != first_has || (has && found->second != first->second);
-      values.push_back(has ? Json(found->second) : Json());
+      const std::string* const found = find_named(run.options, name);
+      const std::string* const first = find_named(runs[0].options, name);
+      const bool has = found != nullptr;
+      differs = differs || has != (first != nullptr) || (has && *found != *first);
+      values.push_back(has ? Json(*found) : Json());
     }
     if (differs) rows.push_back({{"name", name}, {"values", std::move(values)}});
   }

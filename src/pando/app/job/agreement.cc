@@ -10,6 +10,7 @@
 
 #include "pando/app/job/exit_code.h"
 #include "pando/base/json.h"
+#include "pando/base/named_values.h"
 #include "pando/data/tfrecord/crc32c.h"
 #include "pando/options/config_value.h"
 
@@ -31,8 +32,8 @@ constexpr std::array kMayDiffer = {"dataset-path",
                                    "slices"};
 
 std::string shown(const Facts& facts, const std::string& name) {
-  const auto found = std::ranges::find(facts, name, &Facts::value_type::first);
-  return found == facts.end() ? "nothing" : concat("'", found->second, "'");
+  const std::string* const found = find_named(facts, name);
+  return found == nullptr ? "nothing" : concat("'", *found, "'");
 }
 
 // The name of the first fact that differs; empty if all are equal.

@@ -97,7 +97,7 @@ MachineFacts this_machine() {
   utsname names = {};
   uname(&names);
   return {.host = names.nodename,
-          .processor = runtime::parse_cpu_model(read_system_file("/proc/cpuinfo")),
+          .processor = runtime::query_cpu_model(),
           .isa = isa_name(),
           .cores = usable_cores(),
           .memory_bytes = memory_use().machine,

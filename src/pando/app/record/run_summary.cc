@@ -10,6 +10,7 @@
 
 #include "pando/base/error.h"
 #include "pando/base/json.h"
+#include "pando/base/named_values.h"
 #include "pando/base/strings.h"
 #include "pando/store/atomic_file.h"
 
@@ -168,14 +169,7 @@ void SummaryWriter::take(const HistoryRow& row) {
   summary_.step = std::max(summary_.step, row.step);
   summary_.seconds = std::max(summary_.seconds, row.seconds.value_or(0));
   const auto note_last = [&](const std::string& name, double value) {
-    if (!std::isfinite(value)) return;
-    const auto found =
-        std::ranges::find(summary_.last, name, &std::pair<std::string, double>::first);
-    if (found == summary_.last.end()) {
-      summary_.last.emplace_back(name, value);
-    } else {
-      found->second = value;
-    }
+    if (std::isfinite(value)) set_named(summary_.last, name, value);
   };
   for (const RowField& field : kRowFields) {
     const std::optional<double> value = row.*field.value;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "pando/app/record/wandb_sink.h"
 
-#include <algorithm>
 #include <array>
 #include <fstream>
 
 #include "pando/base/json.h"
+#include "pando/base/named_values.h"
 #include "pando/base/strings.h"
 #include "pando/options/config_value.h"
 #include "pando/options/option_types.h"
@@ -99,15 +99,7 @@ void WandbSink::write(const HistoryRow& row) {
 }
 
 void WandbSink::summarize(const Logs& figures) {
-  for (const auto& [name, value] : figures) {
-    const auto same = [&wanted = name](const auto& figure) { return figure.first == wanted; };
-    const auto found = std::find_if(figures_.begin(), figures_.end(), same);
-    if (found == figures_.end()) {
-      figures_.emplace_back(name, value);
-    } else {
-      found->second = value;
-    }
-  }
+  for (const auto& [name, value] : figures) set_named(figures_, name, value);
   Json line = {{"type", "summary"}};
   for (const auto& [name, value] : figures_) line[name] = value;
   file_->append(line_of(line));

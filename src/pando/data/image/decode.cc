@@ -11,6 +11,7 @@
 #include "pando/data/image/jpeg.h"
 #include "pando/data/image/pixel_reader_impl.h"
 #include "pando/data/image/png.h"
+#include "pando/data/tfrecord/compression.h"
 
 namespace pando {
 
@@ -29,17 +30,17 @@ std::string describe_start(std::span<const uint8_t> bytes) {
     std::string_view start;
     const char* name;
   };
-  constexpr std::array<Known, 7> kKnown = {{{"GIF8", "a GIF image"},
+  constexpr std::array<Known, 6> kKnown = {{{"GIF8", "a GIF image"},
                                             {"BM", "a BMP image"},
                                             {"RIFF", "a WebP image or another RIFF file"},
                                             {"II*", "a TIFF image"},
                                             {"MM", "a TIFF image"},
-                                            {"\x1f\x8b", "gzip-compressed data"},
                                             {"<", "HTML, SVG or XML text"}}};
   if (bytes.empty()) return "no bytes at all";
   for (const Known& known : kKnown) {
     if (starts_with(bytes, known.start)) return known.name;
   }
+  if (data::sniff_compression(bytes) == data::Compression::gzip) return "gzip-compressed data";
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text = "bytes";
   for (size_t i = 0; i < std::min<size_t>(bytes.size(), 8); ++i) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "pando/base/error.h"
+#include "pando/base/little_endian.h"
 #include "pando/base/memory_limit.h"
 #include "pando/data/deflate_impl.h"
 
@@ -41,12 +42,7 @@ class ZipNumbers {
     }
     return bytes_.subspan(offset, count);
   }
-  uint64_t number(uint64_t offset, size_t width) const {
-    const ZipBytes bytes = at(offset, width);
-    uint64_t value = 0;
-    for (size_t i = 0; i < width; ++i) value |= uint64_t{bytes[i]} << (8 * i);
-    return value;
-  }
+  uint64_t number(uint64_t offset, size_t width) const { return load_little(at(offset, width)); }
   uint32_t u32(uint64_t offset) const { return static_cast<uint32_t>(number(offset, 4)); }
   uint16_t u16(uint64_t offset) const { return static_cast<uint16_t>(number(offset, 2)); }
 
@@ -211,24 +207,20 @@ std::vector<uint8_t> read_zip_member(ZipBytes archive, const ZipMember& member,
 
 namespace {
 
-void append_number(std::vector<uint8_t>& bytes, uint64_t value, size_t width) {
-  for (size_t i = 0; i < width; ++i) bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
-}
-
 // The fields that are both in the header of a member and in its entry of the directory.
 void append_member(std::vector<uint8_t>& bytes, const ZipContent& member, uint32_t crc) {
   constexpr uint64_t kVersion = 20;
   constexpr uint64_t kFirstDay = (1 << 5) | 1;  // 1980-01-01, the earliest
-  append_number(bytes, kVersion, 2);
-  append_number(bytes, 0, 2);  // flags
-  append_number(bytes, 0, 2);  // stored
-  append_number(bytes, 0, 2);  // time
-  append_number(bytes, kFirstDay, 2);
-  append_number(bytes, crc, 4);
-  append_number(bytes, member.bytes.size(), 4);
-  append_number(bytes, member.bytes.size(), 4);
-  append_number(bytes, member.name.size(), 2);
-  append_number(bytes, 0, 2);  // no further fields
+  append_little(bytes, kVersion, 2);
+  append_little(bytes, 0, 2);  // flags
+  append_little(bytes, 0, 2);  // stored
+  append_little(bytes, 0, 2);  // time
+  append_little(bytes, kFirstDay, 2);
+  append_little(bytes, crc, 4);
+  append_little(bytes, member.bytes.size(), 4);
+  append_little(bytes, member.bytes.size(), 4);
+  append_little(bytes, member.name.size(), 2);
+  append_little(bytes, 0, 2);  // no further fields
 }
 
 }  // namespace
@@ -246,26 +238,26 @@ std::vector<uint8_t> make_zip(const std::vector<ZipContent>& members) {
   for (const ZipContent& member : members) {
     const uint32_t crc = crc_of(member.bytes);
     const uint64_t offset = archive.size();
-    append_number(archive, kLocalHeader, 4);
+    append_little(archive, kLocalHeader, 4);
     append_member(archive, member, crc);
     archive.insert(archive.end(), member.name.begin(), member.name.end());
     archive.insert(archive.end(), member.bytes.begin(), member.bytes.end());
-    append_number(directory, kDirectoryEntry, 4);
-    append_number(directory, 20, 2);  // version of the writer
+    append_little(directory, kDirectoryEntry, 4);
+    append_little(directory, 20, 2);  // version of the writer
     append_member(directory, member, crc);
     directory.insert(directory.end(), 10, 0);  // comment, disk, attributes
-    append_number(directory, offset, 4);
+    append_little(directory, offset, 4);
     directory.insert(directory.end(), member.name.begin(), member.name.end());
   }
   const uint64_t begin = archive.size();
   archive.insert(archive.end(), directory.begin(), directory.end());
-  append_number(archive, kEndOfDirectory, 4);
-  append_number(archive, 0, 4);  // disks
-  append_number(archive, members.size(), 2);
-  append_number(archive, members.size(), 2);
-  append_number(archive, directory.size(), 4);
-  append_number(archive, begin, 4);
-  append_number(archive, 0, 2);  // comment
+  append_little(archive, kEndOfDirectory, 4);
+  append_little(archive, 0, 4);  // disks
+  append_little(archive, members.size(), 2);
+  append_little(archive, members.size(), 2);
+  append_little(archive, directory.size(), 4);
+  append_little(archive, begin, 4);
+  append_little(archive, 0, 2);  // comment
   return archive;
 }
 

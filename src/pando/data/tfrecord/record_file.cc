@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <utility>
 
+#include "pando/base/little_endian.h"
 #include "pando/base/new_file.h"
 #include "pando/data/tfrecord/crc32c.h"
 
@@ -17,16 +18,6 @@ namespace data {
 namespace {
 
 constexpr uint64_t kMostLength = uint64_t{1} << 60;  // sums of offsets and lengths stay exact
-
-uint64_t load_little(std::span<const uint8_t> bytes) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < bytes.size(); ++i) value |= uint64_t{bytes[i]} << (8 * i);
-  return value;
-}
-
-void append_little(std::vector<uint8_t>& to, uint64_t value, int count) {
-  for (int i = 0; i < count; ++i) to.push_back(static_cast<uint8_t>(value >> (8 * i)));
-}
 
 std::string hex(uint64_t value) {
   std::ostringstream out;

@@ -11,6 +11,7 @@
 
 #include <sys/stat.h>
 
+#include "pando/base/little_endian.h"
 #include "pando/base/new_file.h"
 #include "pando/base/random.h"
 #include "pando/data/parallel.h"
@@ -90,10 +91,6 @@ std::optional<std::string> describe_files(const std::vector<std::string>& paths,
   return text;
 }
 
-void append_number(std::vector<uint8_t>& to, uint64_t value, int count = 8) {
-  for (int i = 0; i < count; ++i) to.push_back(static_cast<uint8_t>(value >> (8 * i)));
-}
-
 void append_text(std::vector<uint8_t>& to, std::string_view text) {
   to.insert(to.end(), text.begin(), text.end());
 }
@@ -102,13 +99,13 @@ void append_text(std::vector<uint8_t>& to, std::string_view text) {
 // the crc32c of all of it. Numbers have 8 bytes, the lowest first.
 std::vector<uint8_t> encode(const std::vector<FileIndex>& files, const std::string& description) {
   std::vector<uint8_t> bytes(kMagic.begin(), kMagic.end());
-  append_number(bytes, description.size());
+  append_little(bytes, description.size(), 8);
   append_text(bytes, description);
   for (const FileIndex& file : files) {
-    append_number(bytes, file.lengths.size());
-    for (const uint64_t length : file.lengths) append_number(bytes, length);
+    append_little(bytes, file.lengths.size(), 8);
+    for (const uint64_t length : file.lengths) append_little(bytes, length, 8);
   }
-  append_number(bytes, crc32c(bytes), kSealBytes);
+  append_little(bytes, crc32c(bytes), kSealBytes);
   return bytes;
 }
 
@@ -117,12 +114,7 @@ class IndexDecoder {
  public:
   explicit IndexDecoder(std::span<const uint8_t> bytes) : rest_(bytes) {}
 
-  uint64_t number(size_t count = 8) {
-    uint64_t value = 0;
-    const auto bytes = take(count);
-    for (size_t i = 0; i < bytes.size(); ++i) value |= uint64_t{bytes[i]} << (8 * i);
-    return value;
-  }
+  uint64_t number(size_t count = 8) { return load_little(take(count)); }
   bool expect(std::string_view text) {
     const auto bytes = take(text.size());
     return std::equal(bytes.begin(), bytes.end(), text.begin(), text.end(),

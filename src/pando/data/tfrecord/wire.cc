@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "pando/base/error.h"
+#include "pando/base/little_endian.h"
 
 namespace pando::data {
 
@@ -60,12 +61,7 @@ uint64_t WireReader::varint() {
   fail_at(start, "a number is longer than 64 bits");
 }
 
-uint64_t WireReader::fixed(size_t count) {
-  uint64_t value = 0;
-  size_t i = 0;
-  for (const uint8_t byte : take(used_, count)) value |= uint64_t{byte} << (8 * i++);
-  return value;
-}
+uint64_t WireReader::fixed(size_t count) { return load_little(take(used_, count)); }
 
 std::span<const uint8_t> WireReader::take(size_t at, uint64_t count) {
   const size_t left = message_.size() - used_;
@@ -107,7 +103,7 @@ void append_tag(std::vector<uint8_t>& to, uint32_t number, WireType type) {
 
 template <typename Bits>
 void append_fixed(std::vector<uint8_t>& to, Bits bits) {
-  for (size_t i = 0; i < sizeof bits; ++i) to.push_back(static_cast<uint8_t>(bits >> (8 * i)));
+  append_little(to, bits, sizeof bits);
 }
 
 }  // namespace

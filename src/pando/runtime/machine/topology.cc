@@ -168,6 +168,8 @@ Topology query_topology() {
   return result;
 }
 
+std::string query_cpu_model() { return parse_cpu_model(read_system_file("/proc/cpuinfo")); }
+
 ControlGroupLimits read_control_group_limits(const std::string& root, std::string_view membership) {
   ControlGroupLimits limits;
   for (const ControlGroup& group : control_groups(root, membership)) {

@@ -50,6 +50,9 @@ struct Topology {
 // Asks hwloc and the system. Throws ResourceError when the machine cannot be read.
 Topology query_topology();
 
+// The name of the processor, or "unknown".
+std::string query_cpu_model();
+
 // The limits of a process whose /proc/self/cgroup reads `membership`, below `root`
 // (/sys/fs/cgroup). Supports versions 1 and 2; a missing or unreadable file sets no limit.
 ControlGroupLimits read_control_group_limits(const std::string& root, std::string_view membership);

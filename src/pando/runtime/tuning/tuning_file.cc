@@ -2,7 +2,6 @@
 #include "pando/runtime/tuning/tuning_file.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -11,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "pando/base/clock.h"
+#include "pando/base/environment.h"
 #include "pando/base/error.h"
 #include "pando/base/json.h"
 #include "pando/base/new_file.h"
@@ -84,12 +84,7 @@ std::string text_of_file(const std::string& path) {
 
 }  // namespace
 
-std::string default_tuning_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache == '/') return concat(cache, "/pando/kernels");
-  const char* home = std::getenv("HOME");
-  return home == nullptr || *home == '\0' ? "" : concat(home, "/.cache/pando/kernels");
-}
+std::string default_tuning_folder() { return cache_folder("kernels"); }
 
 TuningFile::TuningFile(std::string folder, TuningMachine machine, Tell tell, double patience)
     : machine_(std::move(machine)), tell_(std::move(tell)) {

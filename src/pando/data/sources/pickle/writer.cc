@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pando/base/error.h"
+#include "pando/base/little_endian.h"
 
 namespace pando::data {
 
@@ -15,7 +16,7 @@ void PickleWriter::raw(std::string_view bytes) {
 }
 
 void PickleWriter::number(uint64_t value, int bytes) {
-  for (int b = 0; b < bytes; ++b) bytes_.push_back(static_cast<uint8_t>(value >> (8 * b)));
+  append_little(bytes_, value, static_cast<size_t>(bytes));
 }
 
 void PickleWriter::begin_dict() { raw("}("); }
