@@ -19,6 +19,7 @@
 #include "pando/store/weights_file.h"
 #include "pando/train/keras_model.h"
 #include "pando/train/load_model.h"
+#include "pando/train/predictor.h"
 #include "tests/app/mnist_folder.h"
 #include "tests/cli/run_cli.h"
 #include "tests/support/expect_error.h"
@@ -115,15 +116,12 @@ TEST_F(LeavingRun, APictureGetsTheSameAnswerFromRunCheckpointAndFile) {
     EXPECT_EQ(answers({path("a.onnx"), path("pictures")}), expected);
     EXPECT_EQ(answers({path("run/checkpoints/epoch_1.0.h5"), path("pictures")}), expected);
     const Tensor x = Tensor(DType::f32, {3, 28, 28, 1});
-    EXPECT_TRUE(std::ranges::equal(app::open_predictor(path("run")).run(x).f32(),
-                                   app::open_trained_model(path("run")).model.predict(x).f32()));
+    app::TrainedModel trained = app::open_trained_model(path("run"));
+    EXPECT_TRUE(
+        std::ranges::equal(Predictor(trained.model).run(x).f32(), trained.model.predict(x).f32()));
     ASSERT_EQ(export_to("b.onnx", {path("a.onnx")}).code, app::kDone);
     EXPECT_EQ(answers({path("b.onnx"), path("pictures"), "--batch-size=7"}), expected);
   }
-}
-
-TEST_F(LeavingRun, PredictorsNeedSomethingToOpen) {
-  EXPECT_SAYS(testing_support::error_of<UsageError>([] { app::open_predictor(""); }), "got ''");
 }
 
 TEST_F(LeavingRun, WeightsAndNetworkAreNamedOnce) {

@@ -69,7 +69,6 @@ float first_value(const std::byte* row, size_t channel) {
 TEST(LoadedModel, SignatureFollowsTheKindOfInput) {
   const Means images(ServedInput::images);
   EXPECT_EQ(images.model->version(), 3);
-  EXPECT_EQ(images.model->input_kind(), InputKind::images);
   EXPECT_EQ(images.model->inputs()[0].type, ElementType::bytes);
   EXPECT_EQ(images.model->inputs()[0].shape, (std::vector<int64_t>{-1}));
   EXPECT_EQ(images.model->facts().labels[1], "green");
@@ -171,7 +170,6 @@ TEST(LoadedModel, APreparationForAnotherNetworkIsIgnored) {
   model.set_facts(facts);
   save_model(model, folder.path("m.onnx"));
   const auto loaded = LoadedModel::load(folder.path("m.onnx"), {.name = "m", .workers = 1});
-  EXPECT_EQ(loaded->input_kind(), InputKind::tensors);
   EXPECT_EQ(loaded->inputs()[0].type, ElementType::f32);
 }
 

@@ -83,24 +83,6 @@ std::vector<int64_t> Histogram::counts() const {
   return counts;
 }
 
-double Histogram::quantile(double share) const {
-  const std::vector<int64_t> all = counts();
-  int64_t total = 0;
-  for (const int64_t count : all) total += count;
-  if (total == 0 || bounds_.empty()) return 0;
-  const double wanted = share * static_cast<double>(total);
-  double before = 0;
-  for (size_t i = 0; i < bounds_.size(); ++i) {
-    const auto count = static_cast<double>(all[i]);
-    if (count > 0 && before + count >= wanted) {
-      const double low = i == 0 ? 0 : bounds_[i - 1];
-      return low + (bounds_[i] - low) * std::max(0.0, wanted - before) / count;
-    }
-    before += count;
-  }
-  return bounds_.back();
-}
-
 std::vector<double> exponential_bounds(double first, double factor, int count) {
   std::vector<double> bounds;
   double bound = first;

@@ -47,9 +47,6 @@ class Histogram {
   // Values up to bounds()[i], not those up to the bound before; the last: above all bounds.
   std::vector<int64_t> counts() const;
   double sum() const { return sum_.load(std::memory_order_relaxed); }
-  // The value below which this share of all values lies, interpolated within its bucket; 0 without
-  // values.
-  double quantile(double share) const;
 
  private:
   std::vector<double> bounds_;

@@ -55,7 +55,6 @@ class Servable {
   const std::string& name() const { return name_; }
   int64_t version() const { return version_; }
   const std::string& signature() const { return signature_; }
-  InputKind input_kind() const { return input_kind_; }
   const std::vector<TensorInfo>& inputs() const { return inputs_; }
   const std::vector<TensorInfo>& outputs() const { return outputs_; }
   const ModelFacts& facts() const { return facts_; }

@@ -148,10 +148,6 @@ int64_t closest_divisor(int64_t a, double b) {
   return best;
 }
 
-bool HostEvents::logs_at(int64_t done) const {
-  return log_period > 0 && done > 0 && done <= total && done % log_period == 0;
-}
-
 bool HostEvents::logs_since(int64_t logged, int64_t done) const {
   if (done == logged) return false;
   if (done >= total) return true;

@@ -41,8 +41,7 @@ struct HostEvents {
   int64_t execution = 0;  // the longest execution; 0 only if the run has no updates
   std::vector<std::string> warnings;
 
-  // Whether the event is due after exactly `done` updates.
-  bool logs_at(int64_t done) const;
+  // Whether a checkpoint is due after exactly `done` updates.
   bool checkpoints_at(int64_t done) const;
   // Whether a log is due after `done` updates if the last one was after `logged`. Executions may
   // end between log events; the end of the run logs the rest.

@@ -366,9 +366,4 @@ TrainedModel open_trained_model(const std::string& what, const TrainedModelOptio
   return trained;
 }
 
-Predictor open_predictor(const std::string& what, const PredictorOptions& options) {
-  if (what.empty()) throw UsageError("expected a run, a checkpoint or a model file, got ''");
-  return Predictor(open_trained_model(what).model, options);
-}
-
 }  // namespace pando::app

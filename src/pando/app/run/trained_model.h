@@ -10,7 +10,6 @@
 #include "pando/app/flags/train_options.h"
 #include "pando/datasets/preparation.h"
 #include "pando/train/load_model.h"
-#include "pando/train/predictor.h"
 
 namespace pando::app {
 
@@ -42,9 +41,5 @@ struct TrainedModelOptions {
 // Throws UsageError for what does not exist or has no weights and for flags without effect, IoError
 // for damaged files, and what load_model() throws.
 TrainedModel open_trained_model(const std::string& what, const TrainedModelOptions& options = {});
-
-// A predictor of a run, a checkpoint that records its network, or a model file. Throws as above,
-// and what Predictor throws.
-Predictor open_predictor(const std::string& what, const PredictorOptions& options = {});
 
 }  // namespace pando::app
