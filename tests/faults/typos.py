@@ -81,7 +81,8 @@ def flags_of_markdown(text):
     """The flags of `--help-markdown`, with the keys of dictionaries."""
     flags = []
     head = None
-    for line in text.splitlines():
+    # Items are wrapped: lines that begin neither an item nor its value go on with the one before.
+    for line in re.sub(r"\n +(?! |- `|Value: )", " ", text).splitlines():
         if found := re.match(r"- `--([a-z0-9-]+)([^`]*)`", line):
             head = found
         elif head and line.startswith("  Value: "):

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "pando/options/options.h"
 #include "tests/options/option_fixture.h"
 
@@ -50,6 +52,21 @@ TEST(HelpText, HasGroupsFlagsDefaultsAndFits) {
   EXPECT_NE(help.find("--color red|blue|azure"), std::string::npos);
   EXPECT_NE(help.find("keys momentum nesterov"), std::string::npos);
   for (const std::string& line : split(help, '\n')) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST(MarkdownText, BreaksLinesButNoCode) {
+  OptionTable table;
+  std::string field;
+  std::string help;
+  for (int i = 0; i < 20; ++i) help += concat("the `code with spaces ", i, "` ");
+  table.add("name", field, help + "end").with_hint("A B");
+  const std::vector<std::string> lines = split(markdown_text(table), '\n');
+  EXPECT_GT(lines.size(), 6u);
+  for (const std::string& line : lines) {
+    EXPECT_LE(line.size(), 120u) << line;
+    EXPECT_EQ(std::ranges::count(line, '`') % 2, 0) << line;
+    if (line.starts_with("the") || line.starts_with("`")) ADD_FAILURE() << line;
+  }
 }
 
 TEST(OptionText, OneSettingCanBeReplaced) {

@@ -49,8 +49,12 @@ class CheckDocs(unittest.TestCase):
     def test_line_after_a_fence(self):
         self.expect_problem(f"```sh\n{LONG}\n```\n{LONG}\n", "docs/a.md:4: has 121 columns")
 
-    def test_generated_documents_may_be_longer(self):
-        self.expect_clean(f"<!-- Made by `x > docs/a.md`; do not edit. -->\n{LONG}\n")
+    def test_commands_in_fences_may_not(self):
+        self.expect_problem(f"```console\n$ {LONG}\n```\n", "docs/a.md:2: has 123 columns")
+        self.expect_problem(f"```console\n$ a \\\n> {LONG}\n```\n", "docs/a.md:3: has 123 columns")
+
+    def test_generated_documents_may_not(self):
+        self.expect_problem(f"<!-- Made by `x > docs/a.md`; do not edit. -->\n{LONG}\n", "a.md:2: ")
 
     def test_named_documents_may_be_longer(self):
         self.expect_clean(LONG, {}, "--long-lines", "docs/a.md")

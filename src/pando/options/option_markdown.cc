@@ -1,9 +1,14 @@
 // Writes the table of options as Markdown, for the reference page of a command.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "pando/options/options.h"
+#include "pando/options/wrap_impl.h"
 
 namespace pando {
 namespace {
+
+constexpr size_t kMarkdownColumns = 120;
 
 std::string code(const std::string& text) { return "`" + text + "`"; }
 
@@ -35,14 +40,28 @@ std::string facts(const Option& option) {
   return join(parts, "; ");
 }
 
+// An item of a list, indented by `indent` after its first line. Code is not broken.
+std::string item(std::string text, size_t indent) {
+  constexpr char kUnbroken = '\1';
+  bool in_code = false;
+  for (char& letter : text) {
+    if (letter == '`') in_code = !in_code;
+    if (in_code && letter == ' ') letter = kUnbroken;
+  }
+  std::string out = wrap(text, {.columns = kMarkdownColumns, .indent = indent});
+  std::ranges::replace(out, kUnbroken, ' ');
+  return out + "\n";
+}
+
 std::string entry_of(const Option& option) {
   const bool short_hint = option.choices.empty() || !option.hint.empty() || option.is_bool;
-  std::string out = "- " + code("--" + option.name + (short_hint ? value_hint(option) : " VALUE"));
-  if (!option.help.empty()) out += ": " + option.help;
-  out += ".\n  Value: " + facts(option) + (option.entries ? "; keys:\n" : ".\n");
+  std::string head = "- " + code("--" + option.name + (short_hint ? value_hint(option) : " VALUE"));
+  if (!option.help.empty()) head += ": " + option.help;
+  std::string out = item(head + ".", 2);
+  out += item("  Value: " + facts(option) + (option.entries ? "; keys:" : "."), 2);
   if (!option.entries) return out;
   for (const Option& entry : option.entries->options()) {
-    out += "  - " + code(entry.name) + ": " + value_of(entry) + "\n";
+    out += item("  - " + code(entry.name) + ": " + value_of(entry), 4);
   }
   return out;
 }

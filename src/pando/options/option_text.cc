@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "pando/options/options.h"
+#include "pando/options/wrap_impl.h"
 
 namespace pando {
 namespace {
@@ -34,24 +35,31 @@ std::string setting_line(const std::string& name, const ConfigValue& value,
   return fmt::format("{:<40} # {}\n", fmt::format("{}: {}", name, to_yaml(value)), origin);
 }
 
-// Wraps words to lines that are indented by `indent`; the first line continues at `column`.
-std::string wrap(const std::string& words, size_t indent, size_t column) {
+// A help text in its column of the page.
+std::string wrap_help(const std::string& words) {
+  return wrap(words, {.columns = kColumns, .indent = kHelpColumn, .column = kHelpColumn});
+}
+
+}  // namespace
+
+std::string wrap(const std::string& words, const Lines& lines) {
   std::string out;
+  size_t column = lines.column;
+  bool begins = true;
   for (const std::string& word : split(words, ' ')) {
-    if (column > indent && column + 1 + word.size() > kColumns) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
+    if (!begins && column + 1 + word.size() > lines.columns) {
+      out += "\n" + std::string(lines.indent, ' ');
+      column = lines.indent;
+    } else if (!begins) {
       out += ' ';
       ++column;
     }
     out += word;
     column += word.size();
+    begins = false;
   }
   return out;
 }
-
-}  // namespace
 
 std::string value_hint(const Option& option) {
   std::string hint = option.hint;
@@ -65,8 +73,8 @@ std::string value_hint(const Option& option) {
 std::string help_text(const OptionTable& table) {
   std::string out;
   for (const Positional& positional : table.positionals()) {
-    out += fmt::format("  {:<{}}", positional.name, kHelpColumn - 2) +
-           wrap(positional.help, kHelpColumn, kHelpColumn) + "\n";
+    out += fmt::format("  {:<{}}", positional.name, kHelpColumn - 2) + wrap_help(positional.help) +
+           "\n";
   }
   std::string group;
   for (const Option& option : table.options()) {
@@ -79,7 +87,7 @@ std::string help_text(const OptionTable& table) {
       line.clear();
     }
     line.resize(kHelpColumn, ' ');
-    out += line + wrap(option.help + notes(option), kHelpColumn, kHelpColumn) + "\n";
+    out += line + wrap_help(option.help + notes(option)) + "\n";
   }
   return out;
 }

@@ -40,7 +40,7 @@ std::string describe_start(std::span<const uint8_t> bytes) {
   for (const Known& known : kKnown) {
     if (starts_with(bytes, known.start)) return known.name;
   }
-  if (data::sniff_compression(bytes) == data::Compression::gzip) return "gzip-compressed data";
+  if (data::sniff_compression(bytes) == Compression::gzip) return "gzip-compressed data";
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text = "bytes";
   for (size_t i = 0; i < std::min<size_t>(bytes.size(), 8); ++i) {
