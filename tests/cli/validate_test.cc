@@ -215,6 +215,7 @@ TEST_F(Validate, WrongUseLeavesNothingBehind) {
       {{path("run"), "--validation=false"}, "--validation"},
       {{path("run"), "--resume=auto"}, "--resume"},
       {{path("run"), "--dry-run"}, "--dry-run"},
+      {{path("run"), "--keep-best"}, "--keep-best"},
       {{path("run"), "--modle=x"}, "--modle"},
       {{path("run"), path("run")}, "unexpected argument"},
   };
@@ -239,6 +240,23 @@ TEST_F(Validate, HelpShowsWhatMattersAndHidesTraining) {
     EXPECT_EQ(result.out.find(std::string("\n  --") + flag + " "), std::string::npos) << flag;
   }
   EXPECT_EQ(run({"help", "validate"}).out, result.out);
+}
+
+TEST_F(Validate, OptionsOfTrainingInAFileAreReset) {
+  train();
+  folder_.write("own.yml",
+                "clean-dir: true\nkeep-best: true\nverify: true\ncompile-report: true\n"
+                "mlperf-logging: true\ntrace: t.json\nprofile: reports\nvalidation: during\n");
+  const Result result = validate(
+      {path("run/checkpoints/epoch_1.0.h5"), "--config-path", path("own.yml"), "--print-config"});
+  EXPECT_EQ(result.code, app::kDone) << result.err;
+  for (const char* option :
+       {"training", "clean-dir", "keep-best", "verify", "compile-report", "mlperf-logging"}) {
+    EXPECT_SAYS(result.out, std::string("\n") + option + ": false ");
+  }
+  EXPECT_SAYS(result.out, "\nvalidation: after ");
+  EXPECT_EQ(result.out.find("t.json"), std::string::npos);
+  EXPECT_EQ(result.out.find("reports"), std::string::npos);
 }
 
 TEST_F(Validate, PrintConfigShowsWhatWillBeValidated) {

@@ -55,19 +55,19 @@ TEST(OnnxFold, RefusesWholeNumbersOutOfRange) {
   EXPECT_SAYS(error_of([&] {
                 folded_of("Range", {ints({kLeast}), ints({kMost}), ints({kMost})});
               }),
-              "Range", "without end");
+              "Range", "no end");
   EXPECT_SAYS(error_of([&] {
                 folded_of("Range", {ints({0}), ints({kLeast}), ints({-1})});
               }),
-              "Range", "without end");
+              "Range", "no end");
   EXPECT_SAYS(error_of([&] {
                 folded_of("Range", {ints({0}), ints({2}), ints({0})});
               }),
-              "Range", "without end");
+              "Range", "no end");
   EXPECT_SAYS(error_of([&] {
                 folded_of("Range", {one_real(0), one_real(2), one_real(0)});
               }),
-              "Range", "without end");
+              "Range", "no end");
   EXPECT_SAYS(error_of([&] {
                 folded_of("Range", {ints({0}), ints({2}), one_real(0.5f)});
               }),

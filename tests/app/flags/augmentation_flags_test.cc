@@ -92,7 +92,7 @@ TEST(AugmentationFlags, RefuseWhatTheDataSetCannotHave) {
                      "--random-crop=0", "--random-crop-area=0.5"}),
               "--random-crop-area", "--random-crop 0", "remove one");
   EXPECT_SAYS(error({"--model=cosmoflow", "--dataset-path", path, "--random-rotation=5"}),
-              "--random-rotation", "cosmoflow", "no pictures");
+              "--random-rotation", "cosmoflow", "not pictures");
   EXPECT_SAYS(error({"--model=cosmoflow", "--dataset-path", path, "--mixup=0.2"}), "--mixup",
               "cosmoflow", "regression");
 }
