@@ -1,7 +1,8 @@
 // Opens the board twice and writes, for each opening, the milliseconds until the list is there and
 // those from the click on "show all" until it has all rows. Fewer runs than a list shows at first have
 // no such button: then the second time is 0.
-// usage: many_runs.js ADDRESS RUNS FILE SPDX-License-Identifier: MIT
+// usage: many_runs.js ADDRESS RUNS FILE
+// SPDX-License-Identifier: MIT
 const fs = require("fs");
 const {withBrowser} = require("browser.js");
 
