@@ -1,6 +1,7 @@
 #include "pando/train/early_stopping.h"
 
 #include <cmath>
+#include <map>
 
 #include "pando/train/callbacks.h"
 #include "tests/support/expect_error.h"
@@ -44,6 +45,30 @@ TEST(EarlyStopping, AccuraciesGetBetterUpwardsUnlessSaidOtherwise) {
   EXPECT_EQ(stops_after({.monitor = "val_accuracy"}, {0.3, 0.2}), 2);
   EXPECT_EQ(stops_after({.monitor = "val_accuracy", .mode = MonitorMode::min}, {0.3, 0.2}), 0);
   EXPECT_EQ(stops_after({.monitor = "loss", .mode = MonitorMode::max}, {0.3, 0.2}), 2);
+}
+
+TEST(EarlyStopping, EveryMetricHasItsDirection) {
+  const std::map<std::string, bool> upwards = {
+      {"accuracy", true},  {"top_k_categorical_accuracy", true},
+      {"precision", true}, {"recall", true},
+      {"f1_score", true},  {"mean_iou", true},
+      {"auc", true},       {"r2_score", true},
+      {"mse", false},      {"mean_squared_error", false},
+      {"mae", false},      {"mean_absolute_error", false}};
+  for (const std::string& metric : metric_names()) {
+    ASSERT_TRUE(upwards.contains(metric)) << metric << ": say which way is better";
+    for (const char* before : {"", "val_", "kind_", "val_kind_weighted_"}) {
+      const std::string monitor = before + metric;
+      const bool up = upwards.at(metric);
+      EXPECT_EQ(stops_after({.monitor = monitor}, {0.1, 0.2}), up ? 0 : 2) << monitor;
+      EXPECT_EQ(stops_after({.monitor = monitor}, {0.2, 0.1}), up ? 2 : 0) << monitor;
+    }
+  }
+  for (const char* loss : {"loss", "val_loss", "val_kind_loss", "precision_loss"}) {
+    EXPECT_EQ(stops_after({.monitor = loss}, {0.2, 0.1}), 0) << loss;
+  }
+  EXPECT_EQ(stops_after({.monitor = TopKAccuracy(3).name()}, {0.1, 0.2}), 0);
+  EXPECT_EQ(stops_after({.monitor = "val_my_score"}, {0.1, 0.2}), 0);
 }
 
 TEST(EarlyStopping, SmallImprovementsAreNone) {

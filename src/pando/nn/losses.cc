@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pando/nn/losses.h"
 
+#include <algorithm>
+
 #include "pando/base/error.h"
 #include "pando/nn/loss_support.h"
 #include "pando/ops/builder.h"
@@ -8,6 +10,17 @@
 namespace pando {
 
 namespace {
+
+struct MetricName {
+  std::string_view name;
+  bool larger_is_better;
+};
+constexpr MetricName kMetricNames[] = {{"accuracy", true},  {"top_k_categorical_accuracy", true},
+                                       {"precision", true}, {"recall", true},
+                                       {"f1_score", true},  {"mean_iou", true},
+                                       {"auc", true},       {"r2_score", true},
+                                       {"mse", false},      {"mean_squared_error", false},
+                                       {"mae", false},      {"mean_absolute_error", false}};
 
 ir::Value* build_crossentropy(const LossInputs& in, const CrossentropyOptions& options) {
   const nn::LossOutput output = nn::loss_output(in.output, options.from_logits, "softmax");
@@ -122,12 +135,19 @@ Metric TopKAccuracy(int64_t k) {
 }
 
 std::vector<std::string> metric_names() {
-  return {"accuracy",  "top_k_categorical_accuracy",
-          "precision", "recall",
-          "f1_score",  "mean_iou",
-          "auc",       "r2_score",
-          "mse",       "mean_squared_error",
-          "mae",       "mean_absolute_error"};
+  std::vector<std::string> names;
+  for (const MetricName& metric : kMetricNames) names.emplace_back(metric.name);
+  return names;
+}
+
+bool larger_is_better(std::string_view name) {
+  constexpr std::string_view kEndings[] = {"acc", "iou", "_score"};  // of metrics of the user
+  const auto ends = [&](std::string_view ending) { return name.ends_with(ending); };
+  return std::ranges::any_of(kMetricNames,
+                             [&](const MetricName& metric) {
+                               return metric.larger_is_better && ends(metric.name);
+                             }) ||
+         std::ranges::any_of(kEndings, ends);
 }
 
 }  // namespace pando

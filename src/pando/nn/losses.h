@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pando/ir/graph.h"
@@ -152,5 +153,11 @@ Metric MeanIoU();
 Metric AUC();
 Metric R2Score();  // mean over the numbers of the output; 1 is perfect, 0 as good as the mean
 std::vector<std::string> metric_names();
+
+// Whether a larger value is better. Takes the name of a metric, also after those of an output and
+// of the validation, as logs have it: "val_kind_precision". A metric of the user is known by the
+// end of its name: "acc", "accuracy", "auc", "iou", "precision", "recall", "_score". Everything
+// else, such as a loss, is better when it is smaller.
+bool larger_is_better(std::string_view name);
 
 }  // namespace pando

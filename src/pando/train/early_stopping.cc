@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "pando/base/error.h"
+#include "pando/nn/losses.h"
 #include "pando/train/model.h"
 
 namespace pando {
@@ -12,11 +13,9 @@ namespace {
 
 constexpr std::string_view kValidation = "val_";
 
-bool larger_is_better(const EarlyStoppingOptions& options) {
+bool watches_upwards(const EarlyStoppingOptions& options) {
   if (options.mode != MonitorMode::automatic) return options.mode == MonitorMode::max;
-  const std::string_view name = options.monitor;
-  return name.ends_with("acc") || name.ends_with("accuracy") || name.ends_with("auc") ||
-         name.ends_with("iou") || name.ends_with("_score");
+  return larger_is_better(options.monitor);
 }
 
 std::vector<std::string> names_of(const Logs& logs) {
@@ -40,7 +39,7 @@ class EarlyStoppingCallback : public Callback {
 
   void on_train_begin(FitContext& context) override {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    best_ = larger_is_better(options_) ? -kInfinity : kInfinity;
+    best_ = watches_upwards(options_) ? -kInfinity : kInfinity;
     best_epoch_ = -1;
     wait_ = 0;
     checked_ = stopped_ = false;
@@ -104,8 +103,8 @@ class EarlyStoppingCallback : public Callback {
 
  private:
   bool is_better(double value, double than) const {
-    return larger_is_better(options_) ? value - options_.min_delta > than
-                                      : value + options_.min_delta < than;
+    return watches_upwards(options_) ? value - options_.min_delta > than
+                                     : value + options_.min_delta < than;
   }
 
   // Whether the fit ends after an epoch without an improvement.

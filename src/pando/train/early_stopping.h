@@ -14,7 +14,7 @@
 
 namespace pando {
 
-// automatic: larger is better for names that end in "accuracy", "acc" or "auc", smaller for others.
+// automatic: the direction of the metric; see larger_is_better() in nn/losses.h.
 enum class MonitorMode { automatic, min, max };
 
 struct EarlyStoppingOptions {

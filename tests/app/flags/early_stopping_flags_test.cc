@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/app/record/history_writer.h"
+#include "pando/zoo/task.h"
 #include "tests/app/parse_options.h"
 #include "tests/app/training_run_fixture.h"
 
@@ -109,6 +110,33 @@ TEST_F(EarlyStoppingRun, AHistoryCountsAsSeen) {
   EXPECT_TRUE(context.stop);
   EXPECT_SAYS(told, "the best was 1 in epoch 1");
   EXPECT_EQ(early_stopping_callback({}, {Instances(), folder_.path, {}}), nullptr);
+}
+
+// The epochs after which a run ends that monitors these values.
+int64_t epochs_until_stop(const std::string& monitor, const std::vector<double>& values) {
+  const TestFolder folder;
+  EarlyStoppingFlags flags;
+  flags.monitor = monitor;
+  const auto callback = early_stopping_callback(flags, {Instances(), folder.path, [](auto&) {}});
+  FitContext context{.epochs = static_cast<int64_t>(values.size())};
+  callback->on_train_begin(context);
+  for (const double value : values) {
+    callback->on_epoch_end(context, {{monitor, value}});
+    if (context.stop) break;
+    ++context.epoch;
+  }
+  return context.epoch;
+}
+
+TEST(EarlyStoppingFlags, FollowTheDirectionOfTheTask) {
+  for (const Task& task : all_tasks()) {
+    for (const std::string& monitor : {task.metric, "val_" + task.metric}) {
+      EXPECT_EQ(epochs_until_stop(monitor, {0.1, 0.2}), task.larger_is_better ? 2 : 1) << monitor;
+      EXPECT_EQ(epochs_until_stop(monitor, {0.2, 0.1}), task.larger_is_better ? 1 : 2) << monitor;
+    }
+  }
+  EXPECT_EQ(epochs_until_stop("loss", {0.2, 0.1}), 2);
+  EXPECT_EQ(epochs_until_stop("val_loss", {0.1, 0.2}), 1);
 }
 
 }  // namespace

@@ -44,6 +44,13 @@ std::vector<std::pair<std::string, std::string>> monitors() {
   return choices;
 }
 
+// A loss gets better downwards, and the metric of a task as the task says.
+MonitorMode mode_of(std::string_view monitor) {
+  if (monitor.starts_with("val_")) monitor.remove_prefix(4);
+  const bool upwards = monitor != "loss" && task_of_metric(std::string(monitor)).larger_is_better;
+  return upwards ? MonitorMode::max : MonitorMode::min;
+}
+
 }  // namespace
 
 void add_early_stopping_flags(OptionTable& table, EarlyStoppingFlags& flags) {
@@ -105,6 +112,7 @@ std::shared_ptr<Callback> early_stopping_callback(const EarlyStoppingFlags& flag
   return EarlyStopping({.monitor = flags.monitor,
                         .patience = flags.patience.value_or(0),
                         .min_delta = flags.min_delta.value_or(0),
+                        .mode = mode_of(flags.monitor),
                         .restore_best = flags.restore_best,
                         .earlier = Json::from_bytes(earlier).get<EpochValues>(),
                         .at_best = save,
