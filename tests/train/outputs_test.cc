@@ -230,6 +230,38 @@ TEST(Outputs, OneMayHaveWeightsAlone) {
   }
 }
 
+// Rows of weight 0 are padding also where the data has labels of an output that counts nowhere,
+// with weights or without.
+TEST(Outputs, LabelsWithoutLossAndMetricKeepNoRow) {
+  const FieldRows rows = field_rows(16);
+  Tensor half(DType::f32, {16}), ones(DType::f32, {16});
+  for (size_t i = 0; i < 16; ++i) {
+    half.f32()[i] = i % 2 == 0 ? 1 : 0;
+    ones.f32()[i] = 1;
+  }
+  CompileOptions options = both_losses();
+  options.loss = {{"kind", "sparse_categorical_crossentropy"}};
+  options.loss_weights = {};
+  options.metrics = {{"kind", {"accuracy"}}};
+  const auto trained = [&](std::vector<std::pair<std::string, Tensor>> more) {
+    std::vector<std::pair<std::string, Tensor>> fields = {{"picture", rows.seen.x},
+                                                          {"numbers", rows.numbers},
+                                                          {"kind", rows.seen.y},
+                                                          {"sample_weight/kind", half}};
+    fields.insert(fields.end(), more.begin(), more.end());
+    Model model = compiled(two_by_two(), options);
+    model.fit(Dataset::from_fields(std::move(fields)), plain_fit(2));
+    return model.get_weights();
+  };
+  const std::vector<Tensor> without = trained({});
+  EXPECT_TRUE(same_bits(trained({{"amount", rows.amount}}), without));
+  EXPECT_TRUE(
+      same_bits(trained({{"amount", rows.amount}, {"sample_weight/amount", ones}}), without));
+  // A metric counts as well as a loss: then every row is a sample.
+  options.metrics = {{"kind", {"accuracy"}}, {"amount", {"mae"}}};
+  EXPECT_FALSE(same_bits(trained({{"amount", rows.amount}}), without));
+}
+
 TEST(Outputs, ANetworkMayBePartOfAnother) {
   const Network part = small_cnn();
   const SymbolicTensor left = Input({6, 6, 1}, {.name = "left"});

@@ -73,7 +73,8 @@ void remove_unweighted(Batch& batch, const std::vector<int>& weights) {
 ClassCheck class_check(const char* what, Model::Impl& impl, const Dataset& dataset) {
   const Wiring wiring = wire(impl.running(), dataset.fields());
   const std::vector<NetworkOutput>& outputs = impl.running().outputs();
-  ClassCheck check{.what = what, .samples = dataset.size(), .weights = wiring.deciding_weights()};
+  ClassCheck check{
+      .what = what, .samples = dataset.size(), .weights = impl.deciding_weights(dataset.fields())};
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Loss* loss = impl.compiled().loss.of(i, outputs, "loss");
     const Shape& shape = outputs[i].shape;

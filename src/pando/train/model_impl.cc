@@ -359,6 +359,22 @@ train::GraphRequest Model::Impl::graph_request(RunMode mode, int64_t slice_batch
   return request;
 }
 
+std::vector<int> Model::Impl::deciding_weights(const std::vector<Field>& fields) {
+  const CompileOptions& compiling = compiled();
+  const std::vector<NetworkOutput>& outputs = running().outputs();
+  std::vector<bool> counts;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto has = [&](const Metrics& metrics, const char* what) {
+      const std::vector<Metric>* own = metrics.of(i, outputs, what);
+      return own != nullptr && !own->empty();
+    };
+    counts.push_back(compiling.loss.of(i, outputs, "loss") != nullptr ||
+                     has(compiling.metrics, "metrics") ||
+                     has(compiling.weighted_metrics, "weighted_metrics"));
+  }
+  return train::wire(running(), fields).deciding_weights(counts);
+}
+
 Verification Model::Impl::verify(int64_t batch, const std::vector<Field>& fields) {
   const train::SliceDivision division = division_of(batch, compiled().execution);
   const auto build = [&](int64_t slice_batch) {
@@ -447,7 +463,7 @@ train::LoadedProgram& Model::Impl::plan(RunMode mode, int64_t batch,
     };
   }
   place.feed_fields = train::feed_fields(described, graph, fields);
-  place.samples_vary = !predict && !train::wire(described, fields).deciding_weights().empty();
+  place.samples_vary = !predict && !deciding_weights(fields).empty();
   auto program = compiler::compile(std::move(graph), std::move(compiling));
   if (tuner != nullptr) end_tuning(*tuner);
   if (mode == RunMode::train) note_unavailable_kernels(*program);

@@ -97,6 +97,8 @@ struct Model::Impl {
   void tune_together(int64_t batch, const std::vector<Field>& fields);
   void set_kernel_choices(KernelChoices choices);
   std::vector<std::string> unused_kernel_choices() const;
+  // Wiring::deciding_weights() with the losses and metrics of compile().
+  std::vector<int> deciding_weights(const std::vector<Field>& fields);
   Verification verify(int64_t batch, const std::vector<Field>& fields);
   MeasuredSplits measure_splits(int stages, const Dataset& data, int64_t batch);
   runtime::WorkerTeam& workers();

@@ -135,22 +135,28 @@ void check_all_used(const Network& network, const std::vector<Field>& fields,
   }
 }
 
+void add_once(std::vector<int>& places, int place) {
+  if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+}
+
 }  // namespace
 
 std::vector<int> Wiring::weights() const {
   std::vector<int> places;
   for (const Output& output : outputs) {
-    const bool known = std::ranges::find(places, output.weights) != places.end();
-    if (output.weights >= 0 && !known) places.push_back(output.weights);
+    if (output.weights >= 0) add_once(places, output.weights);
   }
   return places;
 }
 
-std::vector<int> Wiring::deciding_weights() const {
-  const auto counts_always = [](const Output& output) {
-    return output.labels >= 0 && output.weights < 0;
-  };
-  return std::ranges::any_of(outputs, counts_always) ? std::vector<int>() : weights();
+std::vector<int> Wiring::deciding_weights(const std::vector<bool>& counts) const {
+  std::vector<int> places;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!counts[i] || outputs[i].labels < 0) continue;
+    if (outputs[i].weights < 0) return {};
+    add_once(places, outputs[i].weights);
+  }
+  return places;
 }
 
 Wiring wire(const Network& network, const std::vector<Field>& fields) {

@@ -28,8 +28,9 @@ struct Wiring {
   // The fields with weights, each once.
   std::vector<int> weights() const;
   // The fields that decide whether a row is a sample: one whose weights are all 0 is padding. Empty
-  // if every row is a sample, because an output with labels has no weights.
-  std::vector<int> deciding_weights() const;
+  // if every row is a sample, because an output that counts has no weights. `counts`, per output:
+  // it has a loss or a metric.
+  std::vector<int> deciding_weights(const std::vector<bool>& counts) const;
 };
 
 // Finds the fields; what is missing has place -1.
