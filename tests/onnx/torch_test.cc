@@ -7,6 +7,7 @@
 
 #include "tests/data/foreign_software.h"
 #include "tests/onnx/imported_model.h"
+#include "tests/support/external.h"
 #include "tests/support/temp_folder.h"
 
 namespace pando::onnx {
@@ -53,7 +54,9 @@ void expect_all_results(const std::string& names) {
   const auto made =
       run_command(PANDO_PYTHON " '" PANDO_SOURCE_DIR "/tests/onnx/torch_networks.py' '" +
                   folder.path() + "' " + names);
-  if (made.exit_code == kMissingPackage) GTEST_SKIP() << "python3-torchvision is not installed";
+  if (made.exit_code == kMissingPackage) {
+    SKIP_WITHOUT("torchvision in Python (on Debian python3-torchvision)");
+  }
   ASSERT_EQ(made.exit_code, 0) << made.output;
   std::istringstream lines(made.output);
   int count = 0;

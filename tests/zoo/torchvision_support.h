@@ -17,6 +17,7 @@
 #include "pando/zoo/torchvision_names.h"
 #include "pando/zoo/zoo.h"
 #include "tests/data/foreign_software.h"
+#include "tests/support/external.h"
 #include "tests/support/temp_folder.h"
 
 namespace pando::testing_support {
@@ -86,7 +87,7 @@ inline void expect_as_torchvision(const std::string& name, const std::vector<int
   for (const int64_t side : sides) command += concat(" ", side);
   const CommandResult made = run_command(command);
   if (made.exit_code == kMissingPackage) {
-    GTEST_SKIP() << "no torchvision in Python; on Debian install python3-torchvision";
+    SKIP_WITHOUT("torchvision in Python (on Debian python3-torchvision)");
   }
   ASSERT_EQ(made.exit_code, 0) << made.output;
   store::Hdf5Reader file(path);
