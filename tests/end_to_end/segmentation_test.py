@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Runs the first commands of docs/guide/segmentation.md and checks that the network learned to
 find the shapes. Usage: segmentation_test.py PROGRAM GUIDE [--full]; without --full, with half
-of the pictures, and it has to learn less."""
+of the pictures, it has to learn less, and nothing is timed."""
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 FULL_OVERLAP, REDUCED_OVERLAP = 0.9, 0.75
+MOST_SECONDS = 60  # of training with all pictures on two cores
 PICTURES, FEWER = "--train 1000", "--train 500"
 
 
@@ -21,7 +23,10 @@ def commands_of(guide):
 def main():
     program, guide = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     commands, least = commands_of(guide), FULL_OVERLAP
-    if "--full" not in sys.argv[3:]:
+    full = "--full" in sys.argv[3:]
+    training = [command for command in commands if command.startswith("pando train ")]
+    assert len(training) == 1 and "shapes_unet" in training[0], commands
+    if not full:
         least = REDUCED_OVERLAP
         assert any(PICTURES in command for command in commands), commands
         commands = [command.replace(PICTURES, FEWER) for command in commands]
@@ -29,8 +34,13 @@ def main():
         for command in commands:
             assert command.startswith("pando "), command
             words = [str(program), *command.split()[1:]]
+            began = time.monotonic()
             done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+            seconds = time.monotonic() - began
             assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+            if full and command in training:
+                print(f"{command}: {seconds:.1f} s", flush=True)
+                assert seconds < MOST_SECONDS, f"expected less than {MOST_SECONDS} s"
         run = pathlib.Path(folder) / "found"
         rows = json.loads((run / "history.json").read_text())
         rows = rows["rows"] if isinstance(rows, dict) else rows
