@@ -22,13 +22,15 @@ def run(*command):
 def presets(program):
     done = run(program, "train", "--config", "no_such_preset")
     check(done.returncode == 2, "an unknown preset", done)
-    names = re.findall(r"\b(?:resnet|fashion|shapes|imagenet|cifar10|folder|cosmoflow)_?\d*_\w+", done.stderr)
+    names = re.findall(r"\b(?:resnet|fashion|shapes|imagenet|cifar10|folder|numpy|cosmoflow)_?\d*_\w+", done.stderr)
     check("resnet8_16ipus_bn" in names, "the message lists no presets", done)
     return sorted(set(names))
 
 
 # What makes samples of large networks small.
 def smaller(name):
+    if name.startswith("numpy_"):
+        return ["--image-size=16", "--micro-batch-size=4"]
     if name.startswith(("imagenet_", "folder_", "cosmoflow_")):
         return ["--image-size=32", "--micro-batch-size=4"]
     return ["--micro-batch-size=8"] if name.startswith("cifar10_") else []

@@ -61,6 +61,7 @@ const std::map<std::string, Wanted>& all_wanted() {
        {"convnext_tiny", "imagenet", 16, 16, 1, 256, 1, 1, 300, "cosine"}},
       {"cifar10_wrn_16_4", {"cifar_wrn_16_4", "cifar10", 128, 1, 1, 128, 1, 1, 200, "stepped"}},
       {"folder_unet", {"unet", "image_folder", 4, 4, 1, 16, 1, 1, 60, "cosine"}},
+      {"numpy_unet3d", {"unet3d", "numpy", 2, 8, 1, 16, 1, 1, 60, "cosine"}},
       {"fashion_speedrun",
        {"fast_resnet7", "fashion_mnist", 128, 1, 1, 128, 1, 1, 7, "polynomial"}},
       {"cosmoflow_sgd", {"cosmoflow", "cosmoflow", 4, 16, 1, 64, 1, 1, 128, "stepped"}},
@@ -122,6 +123,7 @@ TEST(Presets, RatesOfTheGlobalBatch) {
                                                {"imagenet_efficientnet_b0", 0.016},
                                                {"imagenet_convnext_tiny", 0.00025},
                                                {"folder_unet", 0.001},
+                                               {"numpy_unet3d", 0.001},
                                                {"fashion_resnet20", 0.05},
                                                {"fashion_speedrun", 0.2}};
   for (const auto& [name, rate] : rates) {

@@ -12,8 +12,10 @@
 #include "pando/app/run/training_run.h"
 #include "pando/base/random.h"
 #include "pando/data/image/png.h"
+#include "pando/data/sources/gzip.h"
 #include "pando/data/sources/make_shapes.h"
 #include "pando/data/sources/numpy/npy.h"
+#include "pando/data/sources/zip.h"
 #include "tests/app/test_folder.h"
 #include "tests/support/expect_error.h"
 
@@ -92,6 +94,37 @@ TEST_F(OwnDataRun, ArraysWithValues) {
   EXPECT_EQ(history().back().metric_name, "mae");
   EXPECT_LT(history().back().val_metric.value_or(9), 0.4);
   EXPECT_SAYS(text_of("run/target_report.txt"), "12 samples");
+}
+
+// Volumes of bytes in one .npz file; what is bright is of class 1.
+TEST_F(OwnDataRun, VolumesWithMasks) {
+  std::vector<std::pair<std::string, std::vector<uint8_t>>> arrays;
+  RandomStream random(5);
+  for (const auto& [part, count] : {std::pair("train", 8), std::pair("test", 4)}) {
+    Tensor x(DType::u8, {count, 8, 8, 8, 1}), y(DType::u8, {count, 8, 8, 8});
+    for (size_t i = 0; i < y.u8().size(); ++i) {
+      const bool bright = (i / 256 + i / 32) % 2 == 1;  // halves of each half
+      y.u8()[i] = bright ? 1 : 0;
+      x.u8()[i] = static_cast<uint8_t>(random.next_below(60) + (bright ? 180 : 0));
+    }
+    for (const auto& [name, array] : {std::pair("x_", &x), std::pair("y_", &y)}) {
+      const std::string member = concat(name, part, ".npy");
+      save_npy((folder_.path / member).string(), *array);
+      arrays.emplace_back(member, data::read_file((folder_.path / member).string()));
+    }
+  }
+  std::vector<data::ZipContent> members;
+  for (const auto& [name, bytes] : arrays) members.push_back({name, bytes});
+  const std::vector<uint8_t> archive = data::make_zip(members);
+  const std::string file = folder_.write("volumes.npz", {archive.begin(), archive.end()});
+  TrainOptions run = options("numpy", "unet3d");
+  run.data.dataset_path = file;
+  run.num_epochs = 8;
+  ASSERT_EQ(run_training(run, out_), kDone) << out_.str();
+  EXPECT_EQ(history().back().metric_name, "mean_iou");
+  EXPECT_GT(history().back().val_metric.value_or(0), 0.5);  // one class everywhere has 0.25
+  EXPECT_SAYS(text_of("run/segmentation_report.txt"), "4 samples", "2048 labelled pixels");
+  EXPECT_TRUE(text_of("run/segmentation.png").starts_with("\x89PNG"));
 }
 
 class CsvRun : public OwnDataRun {
