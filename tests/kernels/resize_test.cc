@@ -48,6 +48,18 @@ TEST(Resize, LinearAsInTheStandard) {
                  {1, 1.5f, 2, 2.5f, 3, 3});
 }
 
+TEST(Resize, SymmetricAsInTheStandard) {
+  const std::string symmetric = ", coordinates=\"half_pixel_symmetric\", mode=\"linear\"";
+  expect_resized({1, 4}, "size=[1,2], scales=[1.0,0.6]" + symmetric, {1.6666667f, 3.3333333f});
+  expect_resized(
+      {2, 2}, "size=[4,5], scales=[2.3,2.94]" + symmetric,
+      {1,          1.1598639f, 1.5f,       1.8401361f, 2,          1.5652174f, 1.7250814f,
+       2.0652174f, 2.4053535f, 2.5652174f, 2.4347826f, 2.5946465f, 2.9347826f, 3.2749187f,
+       3.4347826f, 3,          3.1598639f, 3.5f,       3.8401361f, 4});
+  // Without scales the middles meet anyway.
+  expect_resized({2, 2}, "size=[1,4]" + symmetric, {2, 2.25f, 2.75f, 3});
+}
+
 TEST(Resize, NearestAsInTheStandard) {
   expect_resized({2, 2}, "size=[4,6], scales=[2.0,3.0]",
                  {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 3, 3, 3, 4, 4, 4});
@@ -72,6 +84,12 @@ TEST(Resize, CandidatesAgree) {
       {"resize", {f32({1, 9, 8, 2})}, {{"size", ir::Ints{2, 3}}}},
       {"resize", {f32({2, 3, 4, 5, 6})}, {{"size", ir::Ints{6, 2, 7}}, {"mode", linear}}},
       {"resize", {f32({2, 5, 6})}, {{"size", ir::Ints{11}}, {"mode", linear}}},
+      {"resize",
+       {f32({2, 5, 6})},
+       {{"size", ir::Ints{8}},
+        {"scales", ir::Numbers{1.7}},
+        {"mode", linear},
+        {"coordinates", std::string("half_pixel_symmetric")}}},
   };
   for (const KernelCase& one : cases) {
     const BoundCase bound(one);

@@ -74,6 +74,8 @@ std::string document_of(const Table& table) {
           "- **opset**: before 6.\n"
           "- **form**: the op is ours, this attribute is not: cubic resizing, dilated pooling, "
           "random results.\n"
+          "  Resize's `tf_crop_and_resize` is refused: it cuts a region out, whose corners are "
+          "another operand.\n"
           "- **data**: we do not agree with the published numbers, see below.\n\n"
           "| op | cases | kernels | while importing | others |\n|---|---|---|---|---|\n";
   for (const auto& [name, row] : table.rows) text << text_of(name, row);

@@ -129,7 +129,6 @@ TEST(OnnxForms, Borders) {
   EXPECT_SAYS(error_of<Error>([&] { of("edge", {0, 1 << 21, 0, 0}); }), "expected at most");
 }
 
-// Pads of 64 bits whose magnitude has no 64 bits.
 // No number of 32 bits is exactly a third, but the scale means a third: position 1 * 3 is pixel 3,
 // not 2.
 TEST(OnnxForms, ScalesThatMeanARatioOfExtents) {
@@ -152,6 +151,43 @@ TEST(OnnxForms, ScalesThatMeanARatioOfExtents) {
   EXPECT_EQ(resized(1.5f, 3), (Floats{0, 0, 1, 2}));  // no ratio of 4 and 3
 }
 
+// Four pixels in a row, resized.
+Floats resized_row(const std::string& coordinates, const std::string& mode,
+                   const std::string& nearest, float scale) {
+  const auto text = [](const std::string& name, const std::string& value) {
+    return AttributeProto{.name = name, .kind = AttributeKind::text, .s = value};
+  };
+  const ModelProto model =
+      model_with({1, 1, 4},
+                 {node_of("Resize", {"x", "", "scales"}, "y",
+                          {text("mode", mode), text("nearest_mode", nearest),
+                           text("coordinate_transformation_mode", coordinates)})},
+                 {reals("scales", {4}, {1, 1, 1, scale})});
+  return results(model, {1, 1, 1, 4}, {1, 2, 3, 4});
+}
+
+TEST(OnnxForms, ResizesWithTheMiddlesTogether) {
+  const Floats y = resized_row("half_pixel_symmetric", "linear", "round_prefer_floor", 0.6f);
+  ASSERT_EQ(y.size(), 2u);
+  EXPECT_NEAR(y[0], 1.6666667, 1e-6);
+  EXPECT_NEAR(y[1], 3.3333333, 1e-6);
+}
+
+// Pixel o is the one at floor or round of (o + 0.5) / scale.
+TEST(OnnxForms, ResizesToTheNearestAsTensorFlowDid) {
+  EXPECT_EQ(resized_row("tf_half_pixel_for_nn", "nearest", "floor", 2),
+            (Floats{1, 1, 2, 2, 3, 3, 4, 4}));
+  EXPECT_EQ(resized_row("tf_half_pixel_for_nn", "nearest", "floor", 0.75f), (Floats{1, 3, 4}));
+  EXPECT_EQ(resized_row("tf_half_pixel_for_nn", "nearest", "round_prefer_floor", 2),
+            (Floats{1, 2, 2, 3, 3, 4, 4, 4}));
+  for (const auto& [mode, nearest] : {std::pair("linear", "floor"), std::pair("nearest", "ceil")}) {
+    EXPECT_SAYS(
+        error_of<Unsupported>([&] { resized_row("tf_half_pixel_for_nn", mode, nearest, 2); }),
+        "tf_half_pixel_for_nn");
+  }
+}
+
+// Pads of 64 bits whose magnitude has no 64 bits.
 TEST(OnnxForms, RefusesPadsBeyondAnyTensor) {
   for (const int64_t pad : {std::numeric_limits<int64_t>::min(), int64_t{-1} << 21}) {
     const ModelProto model =

@@ -277,6 +277,8 @@ void add_resize_cases(Cases& cases) {
   resize("align_corners", "1,3,4,1", "size=[5,1], mode=\"linear\", coordinates=\"align_corners\"");
   resize("asymmetric", "1,3,4,1", "size=[4,7], mode=\"linear\", coordinates=\"asymmetric\"");
   resize("scales", "1,3,4,1", "size=[4,6], scales=[1.5,1.7], mode=\"linear\"");
+  resize("symmetric", "1,3,4,1",
+         "size=[4,6], scales=[1.5,1.7], mode=\"linear\", coordinates=\"half_pixel_symmetric\"");
   resize("one_axis", "2,3,2", "size=[7], mode=\"linear\"");
   resize("three_axes", "1,2,3,2,2", "size=[3,2,4], mode=\"linear\"");
   for (const std::string mode : {"DCR", "CRD"}) {

@@ -387,7 +387,8 @@ struct ResizeOptions {
   std::vector<int64_t> size;
   std::vector<double> scales;
   std::string mode = "nearest";            // or "linear"
-  std::string coordinates = "half_pixel";  // "pytorch_half_pixel", "align_corners", "asymmetric"
+  // Or "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric".
+  std::string coordinates = "half_pixel";
   std::string nearest_mode = "round_prefer_floor";  // "round_prefer_ceil", "floor", "ceil"
   std::string name;
 };

@@ -138,12 +138,29 @@ std::string sizes_of(Exporter& exporter, const ir::Node& node) {
   return exporter.emit_step(node, "Concat", {kept, sizes}, {attribute("axis", int64_t{0})});
 }
 
+// The coordinates in files before opset 19, which added half_pixel_symmetric: where an extent times
+// its scale is a whole number it is half_pixel. Nothing: there is no form for it.
+std::optional<std::string> coordinates_of(const ir::Node& node, const ir::Numbers* scales) {
+  const std::string coordinates = ops::text_attribute(node, "coordinates");
+  if (coordinates != "half_pixel_symmetric") return coordinates;
+  for (size_t i = 0; scales != nullptr && i < scales->size(); ++i) {
+    const auto axis = static_cast<int>(i) + 1;
+    const auto to = static_cast<double>(node.output()->shape()[axis]);
+    if (static_cast<double>(node.input(0)->shape()[axis]) * (*scales)[i] != to) return {};
+  }
+  return "half_pixel";
+}
+
 void export_resize(Exporter& exporter, const ir::Node& node) {
   if (exporter.opset() < 11) return exporter.refuse(node, "resizing needs opset 11");
   const Shape& from = node.input(0)->shape();
   const Shape& to = node.output()->shape();
   const auto* numbers = std::get_if<ir::Numbers>(&node.attributes().values().at("scales"));
   const bool scaled = numbers != nullptr && !numbers->empty();
+  const std::optional<std::string> coordinates = coordinates_of(node, numbers);
+  if (!coordinates) {
+    return exporter.refuse(node, "half_pixel_symmetric with these scales needs opset 19");
+  }
   const std::string region = exporter.add_floats(node.name() + "/region", {0}, {});
   std::vector<std::string> inputs = {exporter.name_of(node.input(0)), region};
   if (scaled) {
@@ -167,11 +184,9 @@ void export_resize(Exporter& exporter, const ir::Node& node) {
     }
   }
   const std::string mode = ops::text_attribute(node, "mode");
-  exporter.emit(
-      node, "Resize", inputs,
-      {attribute("mode", mode),
-       attribute("coordinate_transformation_mode", ops::text_attribute(node, "coordinates")),
-       attribute("nearest_mode", ops::text_attribute(node, "nearest"))});
+  exporter.emit(node, "Resize", inputs,
+                {attribute("mode", mode), attribute("coordinate_transformation_mode", *coordinates),
+                 attribute("nearest_mode", ops::text_attribute(node, "nearest"))});
 }
 
 }  // namespace

@@ -67,6 +67,16 @@ void give_resized(Importer& importer, const NodeProto& node, const Target& targe
   importer.give(node, y, channels_last_order(value.order.size()));
 }
 
+// tf_half_pixel_for_nn places pixels half a pixel after half_pixel, which another rounding takes
+// back for the nearest pixel. Leaves other forms as they are.
+void without_tf_form(const NodeProto& node, std::string& coordinates, std::string& nearest) {
+  const bool floors = nearest == "floor";
+  if (text_attribute(node, "mode", "nearest") != "nearest") return;
+  if (!floors && nearest != "round_prefer_floor") return;
+  coordinates = "half_pixel";
+  nearest = floors ? "round_prefer_ceil" : "ceil";
+}
+
 void import_resize(Importer& importer, const NodeProto& node) {
   const std::vector<int64_t> dims = importer.operand(node, 0).dims();
   if (importer.opset() < 11) {  // the second operand are the scales
@@ -75,10 +85,12 @@ void import_resize(Importer& importer, const NodeProto& node) {
                         "asymmetric", "floor");
   }
   std::string coordinates = text_attribute(node, "coordinate_transformation_mode", "half_pixel");
-  const std::string nearest = word_attribute(
+  std::string nearest = word_attribute(
       node, "nearest_mode", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
-  const bool known = coordinates == "half_pixel" || coordinates == "pytorch_half_pixel" ||
-                     coordinates == "align_corners" || coordinates == "asymmetric";
+  if (coordinates == "tf_half_pixel_for_nn") without_tf_form(node, coordinates, nearest);
+  const bool known = coordinates == "half_pixel" || coordinates == "half_pixel_symmetric" ||
+                     coordinates == "pytorch_half_pixel" || coordinates == "align_corners" ||
+                     coordinates == "asymmetric";
   if (!known || int_attribute(node, "antialias", 0) != 0 || node.find("axes") != nullptr) {
     throw Unsupported(label(node), ": ", known ? "antialias or axes" : coordinates);
   }

@@ -1,10 +1,13 @@
 // Changes the spatial extents of a tensor to `size`, by the rules of ONNX's Resize. Element o of an
 // axis is at the position p(o) of the input, where scale is that of `scales` or, without them, the
 // quotient of the extents:
-//   half_pixel          (o + 0.5) / scale - 0.5
-//   pytorch_half_pixel  the same; 0 if the axis has one element after resizing
-//   align_corners       o * (input - 1) / (output - 1); 0 if it has one element after resizing
-//   asymmetric          o / scale
+//   half_pixel            (o + 0.5) / scale - 0.5
+//   half_pixel_symmetric  the same, moved by input / 2 * (1 - output / (input * scale)), so that
+//   the
+//                         middles of both axes meet where input * scale is no whole number
+//   pytorch_half_pixel    as half_pixel; 0 if the axis has one element after resizing
+//   align_corners         o * (input - 1) / (output - 1); 0 if it has one element after resizing
+//   asymmetric            o / scale
 // Mode "nearest" takes the element at p rounded by `nearest`, mode "linear" mixes the two elements
 // around p. Positions outside the input count as its first or last element.
 // SPDX-License-Identifier: MIT
@@ -43,7 +46,10 @@ double source_position(const ResizeRequest& r, int64_t at) {
   const auto divided = [&](double position) {
     return r.scale > 0 ? position / r.scale : position * input / output;
   };
-  return r.coordinates == "asymmetric" ? divided(o) : divided(o + 0.5) - 0.5;
+  if (r.coordinates == "asymmetric") return divided(o);
+  const double half_pixel = divided(o + 0.5) - 0.5;
+  if (r.coordinates != "half_pixel_symmetric" || !(r.scale > 0)) return half_pixel;
+  return half_pixel + input / 2 * (1 - output / (input * r.scale));
 }
 
 double rounded(double position, const std::string& nearest) {
@@ -94,15 +100,16 @@ std::vector<ir::TensorType> infer_resize(const ir::Node& node) {
 }
 
 std::vector<AttributeSpec> resize_attributes() {
-  return {{"size", ir::Ints{}, {}},
-          {"scales", ir::Numbers{}, {}},
-          {"mode", std::string("nearest"), {"nearest", "linear"}},
-          {"coordinates",
-           std::string("half_pixel"),
-           {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"}},
-          {"nearest",
-           std::string("round_prefer_floor"),
-           {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}}};
+  return {
+      {"size", ir::Ints{}, {}},
+      {"scales", ir::Numbers{}, {}},
+      {"mode", std::string("nearest"), {"nearest", "linear"}},
+      {"coordinates",
+       std::string("half_pixel"),
+       {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"}},
+      {"nearest",
+       std::string("round_prefer_floor"),
+       {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}}};
 }
 
 }  // namespace
