@@ -57,7 +57,7 @@ struct PredictFlags {
   std::vector<double> mean;
   std::vector<double> std;
   std::optional<PicturePreparation::Colours> colours;
-  std::optional<app::AnswerKind> task;
+  std::optional<AnswerKind> task;
   app::WhichCheckpoint which = app::WhichCheckpoint::best_or_newest;
   CommonOptions common;
 };
@@ -98,7 +98,6 @@ void add_preparation_flags(OptionTable& table, PredictFlags& flags) {
 }
 
 void add_predict_flags(OptionTable& table, PredictFlags& flags) {
-  using app::AnswerKind;
   table.add_positional("WHAT", flags.what, "the directory of a run, a checkpoint or a model file");
   table.add_positionals("PICTURE", flags.pictures, "pictures or folders of pictures");
   table.begin_group("Answers");
@@ -108,12 +107,10 @@ void add_predict_flags(OptionTable& table, PredictFlags& flags) {
   table.add("labels", flags.labels, "a text file with the name of a class in each line")
       .with_hint("FILE");
   table.add("output", flags.output, "the folder for masks; is created").with_hint("DIR");
-  table.add_choice<std::optional<AnswerKind>>("task", flags.task,
-                                              {{"classification", AnswerKind::classes},
-                                               {"multilabel", AnswerKind::labels},
-                                               {"regression", AnswerKind::numbers},
-                                               {"segmentation", AnswerKind::pixels}},
-                                              "what the numbers mean; default: as WHAT says");
+  std::vector<std::pair<std::string, std::optional<AnswerKind>>> tasks;
+  for (const Task& task : all_tasks()) tasks.emplace_back(task.name, task.answers);
+  table.add_choice("task", flags.task, std::move(tasks),
+                   "what the numbers mean; default: as WHAT says");
   table.add("batch-size", flags.batch_size, "pictures that are computed together")
       .with_hint("N")
       .at_least(1)
@@ -200,11 +197,11 @@ void check(const PredictFlags& flags) {
 }
 
 // Flags that the network or the kind of answers does not use.
-void check_effects(const OptionTable& table, app::AnswerKind kind, bool own_sizes) {
+void check_effects(const OptionTable& table, AnswerKind kind, bool own_sizes) {
   const auto is_given = [&](const char* name) {
     return table.find_exact(name)->origin.kind != Origin::Kind::built_in;
   };
-  if (is_given("output") && kind != app::AnswerKind::pixels) {
+  if (is_given("output") && kind != AnswerKind::pixels) {
     throw UsageError(
         "--output: the folder for masks, which only networks with a class for every pixel make; "
         "remove it");
@@ -214,7 +211,7 @@ void check_effects(const OptionTable& table, app::AnswerKind kind, bool own_size
         "--size-multiple: pictures keep their own sizes only where a network leaves height and "
         "width open and --image-size does not choose them; remove it");
   }
-  if (is_given("top") && kind != app::AnswerKind::classes) {
+  if (is_given("top") && kind != AnswerKind::classes) {
     std::cerr << "pando: warning: --top has no effect: all values are printed for this network\n";
   }
 }
@@ -233,7 +230,7 @@ int answer_pictures(Model& model, const PredictFlags& flags, app::PredictionOpti
   const app::PredictionForm form = flags.csv    ? app::PredictionForm::csv
                                    : flags.json ? app::PredictionForm::json
                                                 : app::PredictionForm::text;
-  app::PredictionWriter writer(out, form, options.kind != app::AnswerKind::numbers);
+  app::PredictionWriter writer(out, form, options.kind != AnswerKind::numbers);
   options.answer = [&](const app::Prediction& answer) { writer.write(answer); };
   options.unread = [](const std::string&, const std::string& why) {
     std::cerr << "pando: warning: " << why << "\n";
@@ -281,7 +278,7 @@ int command_predict(std::span<const std::string> args, std::ostream& out) {
   options.own_sizes = flags.image_size.empty() && !trained.model.facts().pictures &&
                       app::has_open_sides(trained.model);
   complete_facts(trained.model, flags, options.own_sizes);
-  const app::AnswerKind kind = flags.task.value_or(app::answer_kind_of(trained.model));
+  const AnswerKind kind = flags.task.value_or(app::answer_kind_of(trained.model));
   check_effects(table, kind, options.own_sizes);
   options.kind = kind;
   set_views(trained.model, flags);

@@ -31,18 +31,21 @@ bool Task::reaches(double value, double target) const {
 }
 
 const std::vector<Task>& all_tasks() {
-  static const std::vector<Task> tasks = {{.name = "classification", .metric = "accuracy"},
-                                          {.name = "multilabel",
-                                           .metric = "f1_score",
-                                           .loss = "binary_crossentropy",
-                                           .activation = "sigmoid"},
-                                          {.name = "regression",
-                                           .metric = "mae",
-                                           .larger_is_better = false,
-                                           .is_fraction = false,
-                                           .loss = "mean_squared_error",
-                                           .activation = ""},
-                                          {.name = "segmentation", .metric = "mean_iou"}};
+  static const std::vector<Task> tasks = {
+      {.name = "classification", .metric = "accuracy"},
+      {.name = "multilabel",
+       .metric = "f1_score",
+       .loss = "binary_crossentropy",
+       .activation = "sigmoid",
+       .answers = AnswerKind::labels},
+      {.name = "regression",
+       .metric = "mae",
+       .larger_is_better = false,
+       .is_fraction = false,
+       .loss = "mean_squared_error",
+       .activation = "",
+       .answers = AnswerKind::numbers},
+      {.name = "segmentation", .metric = "mean_iou", .answers = AnswerKind::pixels}};
   return tasks;
 }
 

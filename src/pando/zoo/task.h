@@ -8,6 +8,14 @@
 
 namespace pando {
 
+// The meaning of the numbers of an output; reports and predictions follow it.
+enum class AnswerKind {
+  classes,  // one class is right
+  labels,   // any number of classes, each with a probability of its own
+  numbers,  // values
+  pixels,   // a class for every pixel
+};
+
 struct Task {
   std::string name;    // "classification"
   std::string metric;  // measured beside the loss: "accuracy"
@@ -17,6 +25,7 @@ struct Task {
   // for the task (head.h). Empty: it cannot be trained for the task, or is made for it.
   std::string loss = {};
   std::string activation = {};
+  AnswerKind answers = AnswerKind::classes;
 
   // False for numbers that are not finite.
   bool is_better(double value, double than) const;

@@ -59,8 +59,12 @@ struct TaskFiles {
 };
 
 TaskFiles files_of(const Task& task) {
-  if (task.name == "regression") return {kTargetRecordFile, ""};
-  if (task.name == "segmentation") return {kSegmentationRecordFile, kSegmentationSamplesFile};
+  switch (task.answers) {
+    case AnswerKind::numbers: return {kTargetRecordFile, ""};
+    case AnswerKind::pixels: return {kSegmentationRecordFile, kSegmentationSamplesFile};
+    case AnswerKind::classes:
+    case AnswerKind::labels: break;
+  }
   return {kClassRecordFile, kClassSamplesFile};
 }
 

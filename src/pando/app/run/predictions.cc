@@ -164,6 +164,10 @@ class Answers {
   std::vector<std::string> masks_;
 };
 
+bool lists_all(AnswerKind kind) {
+  return kind == AnswerKind::labels || kind == AnswerKind::numbers;
+}
+
 const NetworkInput& picture_input(const Network& network) {
   const NetworkInput* input = nullptr;
   for (const NetworkInput& one : network.inputs()) {
@@ -375,10 +379,11 @@ AnswerKind answer_kind_of(const Model& model) {
     throw InvalidArgument("the output has shape ", output,
                           ", expected a list of numbers or [height, width, classes]");
   }
-  const std::string& task = model.facts().origin.task;
   if (output.rank() == 3) return AnswerKind::pixels;
-  if (task == "multilabel") return AnswerKind::labels;
-  if (task == "regression" || output[0] == 1) return AnswerKind::numbers;
+  const std::string& task = model.facts().origin.task;
+  const auto known = std::ranges::find(all_tasks(), task, &Task::name);
+  if (known != all_tasks().end() && lists_all(known->answers)) return known->answers;
+  if (output[0] == 1) return AnswerKind::numbers;
   if (task.empty() && zoo::last_op(network) == "sigmoid") return AnswerKind::labels;
   return AnswerKind::classes;
 }

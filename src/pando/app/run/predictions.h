@@ -10,20 +10,15 @@
 
 #include "pando/app/report/prediction_text.h"
 #include "pando/train/model.h"
+#include "pando/zoo/task.h"
 
 namespace pando::app {
-
-// The meaning of the numbers of an output.
-enum class AnswerKind {
-  classes,  // one class: the likeliest are shown
-  labels,   // any number of classes: all are shown
-  numbers,  // all are shown
-  pixels,   // a class for every pixel: a mask is written, shares of classes are shown
-};
 
 // How pictures are prepared for a network that does not say it itself.
 enum class AssumedValues { torchvision, tf, scale, none };
 
+// The likeliest classes are shown, or all labels or numbers. For pixels, masks are written and the
+// shares of the classes are shown.
 struct PredictionOptions {
   std::vector<std::string> files;
   int64_t top = 5;  // classes that are shown

@@ -326,11 +326,12 @@ void make_segmentation_report(const Reporting& reporting) {
 }
 
 void make_report(const Reporting& reporting) {
-  const std::string& task = reporting.setup.task().name;
-  if (task == "regression") return make_target_report(reporting);
-  if (task == "segmentation") return make_segmentation_report(reporting);
-  if (task == "multilabel") return make_label_report(reporting);
-  make_class_report(reporting);
+  switch (reporting.setup.task().answers) {
+    case AnswerKind::classes: return make_class_report(reporting);
+    case AnswerKind::labels: return make_label_report(reporting);
+    case AnswerKind::numbers: return make_target_report(reporting);
+    case AnswerKind::pixels: return make_segmentation_report(reporting);
+  }
 }
 
 }  // namespace
