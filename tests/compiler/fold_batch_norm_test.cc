@@ -50,6 +50,26 @@ TEST(FoldBatchNorm, IntoDepthwiseConv) {
     return result y=y)"));
 }
 
+TEST(FoldBatchNorm, IntoConvTranspose) {
+  constexpr std::string_view kInputs =
+      "graph(x: f32[2,8,8,8] feed, k: f32[2,2,4,8] variable, h: f32[2,2,4,8] variable,"
+      "      m: f32[4] state, v: f32[4] state, g: f32[4] variable, o: f32[4] variable,"
+      "      n: f32[8] variable) {";
+  expect_rewrite<FoldBatchNorm>(std::string(kInputs) + R"(
+    c = conv_transpose(x, k) {output=[16,16], strides=[2,2]}
+    y = batch_norm(c, m, v, g, o)
+    return result y=y })",
+                                std::string(kInputs) + R"(
+    f, s = fold_batch_norm(k, m, v, g, o) {epsilon=0.001, transposed=1}
+    y = conv_transpose(x, f, s) {output=[16,16], strides=[2,2]}
+    return result y=y })");
+  // With groups, the channels of the result are no axis of the filter.
+  expect_unchanged<FoldBatchNorm>(std::string(kInputs) + R"(
+    c = conv_transpose(x, h) {groups=2, output=[16,16], strides=[2,2]}
+    y = batch_norm(c, n, n, n, n)
+    return result y=y })");
+}
+
 TEST(FoldBatchNorm, IntoDense) {
   constexpr std::string_view kInputs =
       "graph(x: f32[2,3] feed, k: f32[3,4] variable, m: f32[4] state, v: f32[4] state,"

@@ -35,6 +35,33 @@ TEST(FusePostOps, DefaultSlopeIsWrittenOut) {
     return result y=y })");
 }
 
+TEST(FusePostOps, EveryCurveWithItsNumbers) {
+  constexpr std::string_view kImage = "graph(x: f32[2,8,8,3] feed, k: f32[3,3,3,4] variable) {";
+  const auto fuses = [&](const std::string& activation, const std::string& given,
+                         const std::string& fused) {
+    expect_rewrite<FusePostOps>(
+        concat(kImage, "c = conv(x, k) y = ", activation, "(c) ", given, " return result y=y }"),
+        concat(kImage, "y = conv(x, k) {activation=\"", activation, "\"", fused,
+               "} return result y=y }"));
+  };
+  for (const char* plain : {"sigmoid", "tanh", "selu", "softplus", "mish"}) fuses(plain, "", "");
+  fuses("elu", "{alpha=0.5}", ", alpha=0.5");
+  fuses("gelu", "", ", approximate=0.0");
+  fuses("gelu", "{approximate=1.0}", ", approximate=1.0");
+  expect_unchanged<FusePostOps>(
+      concat(kImage, "c = conv(x, k) y = hard_sigmoid(c) return result y=y }"));
+}
+
+// No other op can take over the gradient of a curve.
+TEST(FusePostOps, CurvesKeepTheirGradients) {
+  for (const char* curve : {"sigmoid", "tanh", "elu", "selu"}) {
+    expect_unchanged<FusePostOps>(
+        concat("graph(x: f32[2,8,8,3] feed, k: f32[3,3,3,4] variable, dy: f32[2,6,6,4] feed) {",
+               "c = conv(x, k) y = ", curve, "(c) d = ", curve,
+               "_grad(dy, y) return result y=y, result d=d }"));
+  }
+}
+
 // The gradient of swish reads what swish is applied to; in inference nothing else does.
 TEST(FusePostOps, SwishInInferenceOnly) {
   expect_rewrite<FusePostOps>(R"(graph(x: f32[2,8,8,3] feed, k: f32[3,3,3,4] variable) {
@@ -120,7 +147,7 @@ TEST(FusePostOps, LeavesOtherOpsAndOtherActivations) {
     c = multiply(a, b)
     y = relu(c)
     d = add(y, b)
-    z = tanh(d)
+    z = hard_sigmoid(d)
     w = relu(a)
     return result z=z, result w=w })");
 }

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/kernel_case.h"
+#include "tests/support/conv_case.h"
 
 namespace pando::test {
 namespace {
@@ -34,10 +34,10 @@ TEST(FastBroadcast, ArithmeticAgrees) {
       bound.map_input(1, away_from_zero);
       EXPECT_EQ(bound.expect_agreement({.tolerance = 1e-6}), 1) << op;
     }
-    for (const char* activation : {"relu", "leaky_relu", "relu6", "hard_swish", "swish"}) {
+    for (const std::string& activation : all_activations()) {
       BoundCase bound({.op = "add",
                        .inputs = {f32(shapes.a), f32(shapes.b)},
-                       .attributes = {{"activation", std::string(activation)}, {"alpha", 0.125}}});
+                       .attributes = {{"activation", activation}, {"alpha", 0.125}}});
       EXPECT_EQ(bound.expect_agreement(), 1);
     }
     const Shape whole =

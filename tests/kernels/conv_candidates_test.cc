@@ -69,12 +69,11 @@ ir::Ints spatial(const Shape& shape) { return {shape.begin() + 1, shape.end() - 
 TEST(ConvCandidates, ForwardAgrees) {
   int offered = 0;
   for (const ConvCase& c : conv_cases()) {
-    for (const char* activation : {"none", "relu", "leaky_relu", "relu6", "hard_swish", "swish"}) {
+    for (const std::string& activation : all_activations()) {
       BoundCase bound(conv(c, true, activation));
       bound.map_input(1, [](float x) { return 2 * x; });
-      // relu6 cuts off how large the sums are, to which the error is relative.
-      const bool cut = std::string_view(activation) == "relu6";
-      offered += bound.expect_agreement({.tolerance = cut ? 3e-5 : 1e-5});
+      SCOPED_TRACE(activation);
+      offered += bound.expect_agreement({.tolerance = tolerance_with(activation)});
     }
     offered += BoundCase(conv(c, false)).expect_agreement();
   }
@@ -136,13 +135,16 @@ TEST(ConvCandidates, TransposeAgrees) {
                    .attributes = attributes};
     offered += BoundCase(one).expect_agreement();
     one.inputs.push_back(f32({c.x.back()}));
-    one.attributes.set("activation", std::string("leaky_relu"));
-    const BoundCase bound(one);
-    offered += bound.expect_agreement();
-    onednn += bound.offer("onednn").kernel != nullptr ? 1 : 0;
+    for (const std::string& activation : all_activations()) {
+      one.attributes.set("activation", activation);
+      const BoundCase bound(one);
+      offered += bound.expect_agreement({.tolerance = tolerance_with(activation)});
+      onednn += bound.offer("onednn").kernel != nullptr ? 1 : 0;
+    }
   }
-  EXPECT_GT(offered, 2 * static_cast<int>(conv_cases().size()));
-  EXPECT_GT(onednn, static_cast<int>(conv_cases().size()) / 2);
+  const int cases = static_cast<int>(conv_cases().size() * all_activations().size());
+  EXPECT_GT(offered, cases);
+  EXPECT_GT(onednn, cases / 2);
 }
 
 TEST(ConvCandidates, FilterGradAgrees) {
@@ -187,8 +189,8 @@ TEST(DenseCandidates, Agree) {
     const ir::TensorType x = f32({d.batch, d.features});
     const ir::TensorType y = f32({d.batch, d.units});
     const ir::TensorType filter = f32({d.features, d.units});
-    for (const char* activation : {"none", "relu", "leaky_relu", "relu6", "hard_swish", "swish"}) {
-      const ir::Attributes attributes{{"activation", std::string(activation)}, {"alpha", 0.5}};
+    for (const std::string& activation : all_activations()) {
+      const ir::Attributes attributes{{"activation", activation}, {"alpha", 0.5}};
       offered +=
           BoundCase(
               {.op = "dense", .inputs = {x, filter, f32({d.units})}, .attributes = attributes})

@@ -89,7 +89,7 @@ TEST(DepthwiseWindows, AgreeOnEveryInstructionSet) {
 TEST(DepthwiseWindows, FinishResults) {
   const ConvCase c = windows({2, 7, 9, 43}, 3, 1, {1, 1, 1, 1});
   const ConvCase wide = windows({2, 7, 18, 43}, 3, 1, {1, 1, 1, 1});
-  for (const char* activation : {"none", "relu", "leaky_relu", "relu6", "hard_swish", "swish"}) {
+  for (const std::string& activation : all_activations()) {
     SCOPED_TRACE(activation);
     expect_depthwise_agrees(conv(c, true, activation), 1e-5);
     expect_depthwise_agrees(conv(wide, true, activation), 1e-5);

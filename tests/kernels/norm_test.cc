@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pando/kernels/fast/channel_rows.h"
-#include "tests/support/kernel_case.h"
+#include "tests/support/conv_case.h"
 
 namespace pando::test {
 namespace {
@@ -86,12 +86,11 @@ TEST(FastNorm, CombineMomentsAgrees) {
 TEST(FastNorm, BatchNormAgrees) {
   for (const Shape& shape : norm_shapes()) {
     const ir::TensorType channel = f32({shape.back()});
-    for (const char* activation : {"none", "relu", "leaky_relu", "relu6", "hard_swish", "swish"}) {
+    for (const std::string& activation : all_activations()) {
       BoundCase bound(
           {.op = "batch_norm",
            .inputs = {f32(shape), channel, channel, channel, channel},
-           .attributes = {
-               {"epsilon", 0.01}, {"activation", std::string(activation)}, {"alpha", 0.5}}});
+           .attributes = {{"epsilon", 0.01}, {"activation", activation}, {"alpha", 0.5}}});
       bound.map_input(2, positive);
       bound.map_input(3, [](float x) { return 4 * x; });
       EXPECT_EQ(bound.expect_agreement(), 1);
@@ -113,6 +112,13 @@ TEST(FastNorm, FoldBatchNormAgrees) {
       EXPECT_EQ(bound.expect_agreement({.half = false}), 1);
     }
   }
+  const ir::TensorType channel = f32({5});
+  BoundCase transposed({.op = "fold_batch_norm",
+                        .inputs = {f32({3, 3, 5, 17}), channel, channel, channel, channel},
+                        .attributes = {{"epsilon", 0.01}, {"transposed", int64_t{1}}},
+                        .outputs = 2});
+  transposed.map_input(2, positive);
+  EXPECT_EQ(transposed.expect_agreement({.half = false}), 1);
 }
 
 TEST(FastNorm, FoldScaleAgrees) {

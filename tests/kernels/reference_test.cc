@@ -132,7 +132,7 @@ TEST(Reference, FusedActivationsAreTheActivations) {
                          {"g", test::random_tensor({6}, 4)}};
   for (const std::string op : {"dense(x, k)", "add(x, x)", "batch_norm(x, g, v, g, g)"}) {
     for (const std::string& name : ops::builtin_ops().names_with(ops::Trait::post_op)) {
-      const std::string alpha = name == "leaky_relu" ? "alpha=0.2" : "";
+      const std::string alpha = name == "leaky_relu" || name == "elu" ? "alpha=0.25" : "";
       Values got =
           run(inputs, concat("a = ", op, " y = ", name, "(a) {", alpha, "} f = ", op,
                              " {activation=\"", name, "\"", alpha.empty() ? "" : ", ", alpha, "}"));

@@ -60,8 +60,8 @@ TEST(Schema, ChecksAttributes) {
               "unknown attribute 'alpha'");
   EXPECT_SAYS(infer_text("x: f32[2]", "y = cast(x) {dtype=\"f33\"}"), "cast 'cast'", "dtype 'f33'",
               "did you mean 'f32'?", "f32, f16, i32, bf16, u8");
-  EXPECT_SAYS(infer_text("a: f32[2]", "y = add(a, a) {activation=\"selu\"}"), "add 'add'",
-              "activation 'selu'", "did you mean 'relu'?", "relu6", "leaky_relu");
+  EXPECT_SAYS(infer_text("a: f32[2]", "y = add(a, a) {activation=\"rellu\"}"), "add 'add'",
+              "activation 'rellu'", "did you mean 'relu'?", "relu6", "leaky_relu");
 }
 
 TEST(Schema, ResultsHaveExtentsThatCanBeCounted) {

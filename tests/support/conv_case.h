@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "pando/ops/op.h"
 #include "tests/support/kernel_case.h"
 
 namespace pando::test {
@@ -18,6 +19,20 @@ inline KernelCase conv(const ConvCase& c, bool bias, const std::string& activati
   result.attributes.set("activation", activation);
   result.attributes.set("alpha", 0.125);
   return result;
+}
+
+// "none", and the names of all that ops can apply to their results.
+inline std::vector<std::string> all_activations() {
+  std::vector<std::string> names = ops::builtin_ops().names_with(ops::Trait::post_op);
+  names.insert(names.begin(), "none");
+  return names;
+}
+
+// The relative tolerance of results with this activation. Some cut off how large the sums are, to
+// which the error is relative.
+inline double tolerance_with(const std::string& activation) {
+  if (activation == "sigmoid" || activation == "tanh") return 1e-4;
+  return activation == "relu6" ? 3e-5 : 1e-5;
 }
 
 struct DenseCase {

@@ -12,6 +12,7 @@ std::vector<AttributeSpec> with_activation(std::vector<AttributeSpec> own) {
   own.push_back(
       {.name = "activation", .fallback = std::string("none"), .names_op = Trait::post_op});
   own.push_back({"alpha", 0.0, {}});
+  own.push_back({"approximate", 0.0, {}});
   return own;
 }
 

@@ -1,5 +1,5 @@
-// The attributes `activation` and `alpha`. Fusion sets them on ops that can apply an activation to
-// their own result.
+// The attribute `activation`, and `alpha` and `approximate` of that activation. Fusion sets them on
+// ops that can apply an activation to their own result.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace pando::ops {
 
-// Returns `own` followed by `activation` and `alpha`.
+// Returns `own` followed by the attributes of an activation.
 std::vector<AttributeSpec> with_activation(std::vector<AttributeSpec> own);
 
 // The same for a backward op that multiplies dy by the derivative at y: `choices` are the

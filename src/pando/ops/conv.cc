@@ -164,7 +164,7 @@ OpDef conv_transpose_op() {
                      {.name = "bias", .optional = true, .shared = true}},
           .outputs = {"y"},
           .attributes = with_activation(conv_grad_attributes("output")),
-          .traits = {Trait::takes_post_op},
+          .traits = {Trait::takes_post_op, Trait::transposed_filter},
           .infer = infer_conv_transpose,
           .grad = add_conv_transpose_gradients,
           .products = Products::convolution};

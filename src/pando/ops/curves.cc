@@ -62,18 +62,18 @@ OpDef checked(OpDef op, bool (*holds)(const ir::Node&), const char* expected) {
 // x where x is positive, else alpha (e^x - 1), which has the sign of x.
 OpDef elu_op() {
   return checked(
-      curve("elu", SlopeAt::result, {{"alpha", 1.0}}),
+      as_post_op(curve("elu", SlopeAt::result, {{"alpha", 1.0}})),
       [](const ir::Node& node) { return number_attribute(node, "alpha") >= 0; },
       "alpha of 0 or more");
 }
 OpDef elu_grad_op() { return curve_grad(elu_op(), SlopeAt::result); }
 
 // elu with the two constants for which activations keep mean 0 and variance 1 from layer to layer.
-OpDef selu_op() { return curve("selu", SlopeAt::result); }
+OpDef selu_op() { return as_post_op(curve("selu", SlopeAt::result)); }
 OpDef selu_grad_op() { return curve_grad(selu_op(), SlopeAt::result); }
 
 // x times the normal distribution function of x; `approximate`: by the formula with tanh.
-OpDef gelu_op() { return curve("gelu", SlopeAt::input, {{"approximate", 0.0}}); }
+OpDef gelu_op() { return as_post_op(curve("gelu", SlopeAt::input, {{"approximate", 0.0}})); }
 OpDef gelu_grad_op() { return curve_grad(gelu_op(), SlopeAt::input); }
 
 // x sigmoid(x).
@@ -91,11 +91,11 @@ OpDef hard_swish_op() { return as_post_op(curve("hard_swish", SlopeAt::input)); 
 OpDef hard_swish_grad_op() { return curve_grad(hard_swish_op(), SlopeAt::input); }
 
 // log(1 + e^x).
-OpDef softplus_op() { return curve("softplus", SlopeAt::input); }
+OpDef softplus_op() { return as_post_op(curve("softplus", SlopeAt::input)); }
 OpDef softplus_grad_op() { return curve_grad(softplus_op(), SlopeAt::input); }
 
 // x tanh(softplus(x)).
-OpDef mish_op() { return curve("mish", SlopeAt::input); }
+OpDef mish_op() { return as_post_op(curve("mish", SlopeAt::input)); }
 OpDef mish_grad_op() { return curve_grad(mish_op(), SlopeAt::input); }
 
 // x cut off below `min` and above `max`; the slope at both ends is 0.

@@ -32,6 +32,9 @@ enum class Trait {
   linear_filter,   // input 1 is a filter in which the result is linear, input 2 an optional bias;
                    // the last axis of both is that of the result
   chooses,         // output 1 says which elements of input 0 were chosen; only these get gradients
+  // As linear_filter, but the last axis but one of the filter is that of the result, whose elements
+  // depend on different parts of the filter.
+  transposed_filter,
 };
 
 // The kind of sums of products that an op computes. Options and statistics about them use it.

@@ -9,7 +9,7 @@ OpDef sigmoid_op() {
   return {.name = "sigmoid",
           .inputs = {{"x"}},
           .outputs = {"y"},
-          .traits = {Trait::in_place, Trait::pixelwise, Trait::activation},
+          .traits = {Trait::in_place, Trait::pixelwise, Trait::activation, Trait::post_op},
           .infer = same_f32_as_all_inputs(),
           .grad = [](const ir::Node& node, std::span<ir::Value* const> dy, GradBuilder& grad) {
             grad.add(node.input(0), grad.emit("sigmoid_grad", {dy[0], node.output()})->output());

@@ -1,9 +1,9 @@
 // Before:  c = conv(x, f, b)     y = batch_norm(c, mean, variance, gamma, beta)
 // After:   g, s = fold_batch_norm(f, mean, variance, gamma, beta, b)     y = conv(x, g, s)
-// The same for every op with Trait::linear_filter in place of conv. The fold depends on variables
-// and moving statistics alone, so it runs with the packing of weights, and new weights take effect.
-// Only graphs without a backward part change: training keeps its kernels, also where frozen layers
-// normalise by moving statistics.
+// The same for every op with Trait::linear_filter in place of conv, and for those without groups
+// that have Trait::transposed_filter. The fold depends on variables and moving statistics alone, so
+// it runs with the packing of weights, and new weights take effect. Only graphs without a backward
+// part change: training keeps its kernels, also where frozen layers normalise by moving statistics.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -23,12 +23,18 @@ bool has_weights_from(const ir::Node& node, int first) {
   return std::all_of(node.inputs().begin() + first, node.inputs().end(), is_weight);
 }
 
+bool takes_folded_filter(const ir::Node& node) {
+  if (ops::has_trait(node, ops::Trait::linear_filter)) return true;
+  return ops::has_trait(node, ops::Trait::transposed_filter) &&
+         ops::int_attribute(node, "groups") == 1;
+}
+
 // The node before `norm` whose filter can do its work; null if there is none.
 ir::Node* foldable_host(const ir::Graph& graph, const ir::Node& norm) {
   if (norm.op() != "batch_norm" || !has_weights_from(norm, 1)) return nullptr;
   if (ops::text_attribute(norm, "activation") != "none") return nullptr;
   ir::Node* host = norm.input(0)->producer();
-  if (host == nullptr || !ops::has_trait(*host, ops::Trait::linear_filter)) return nullptr;
+  if (host == nullptr || !takes_folded_filter(*host)) return nullptr;
   if (host->num_inputs() > 3 || !has_weights_from(*host, 1)) return nullptr;
   if (ops::text_attribute(*host, "activation") != "none") return nullptr;
   const bool only_reader =
@@ -41,12 +47,15 @@ void fold(ir::Graph& graph, const ir::Node* norm) {
   std::vector<ir::Value*> inputs = norm->inputs();
   inputs[0] = host->input(1);
   if (host->num_inputs() > 2) inputs.push_back(host->input(2));
-  ir::Node* folded = graph.insert_before(
-      host, {.op = "fold_batch_norm",
-             .inputs = std::move(inputs),
-             .outputs = 2,
-             .attributes = {{"epsilon", ops::number_attribute(*norm, "epsilon")}},
-             .name = norm->name()});
+  ir::Attributes attributes = {{"epsilon", ops::number_attribute(*norm, "epsilon")}};
+  if (ops::has_trait(*host, ops::Trait::transposed_filter)) {
+    attributes.set("transposed", int64_t{1});
+  }
+  ir::Node* folded = graph.insert_before(host, {.op = "fold_batch_norm",
+                                                .inputs = std::move(inputs),
+                                                .outputs = 2,
+                                                .attributes = std::move(attributes),
+                                                .name = norm->name()});
   folded->output(0)->set_type(host->input(1)->type());
   folded->output(1)->set_type(norm->input(1)->type());
   host->set_input(1, folded->output(0));

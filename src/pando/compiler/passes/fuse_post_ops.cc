@@ -2,8 +2,12 @@
 // After:   y = conv(x, f) {activation="relu"}
 // The same for every op with Trait::post_op in place of relu and every op with Trait::takes_post_op
 // in place of conv. The backward graph reads y only (relu_grad takes its mask from the result), so
-// it needs no change.
+// it needs no change. Where the gradient of an activation reads y and no other op can take that
+// gradient over (OpDef::gradient_of), the activation stays an op of its own: training gains
+// nothing.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "pando/compiler/passes/passes.h"
 #include "pando/ops/activation_attribute.h"
 #include "pando/ops/attribute_values.h"
@@ -18,6 +22,13 @@ bool can_host(const ir::Graph& graph, const ir::Node* node) {
   return graph.users(node->output()).size() == 1 && !graph.is_output(node->output());
 }
 
+bool has_gradient_of_its_own(const ir::Graph& graph, const ir::Node& activation) {
+  const auto reads = [&](const ir::Node* user) {
+    return user->op() == activation.op() + "_grad" && ops::definition(*user).gradient_of.empty();
+  };
+  return std::ranges::any_of(graph.users(activation.output()), reads);
+}
+
 }  // namespace
 
 bool FusePostOps::run(CompileState& state) const {
@@ -26,7 +37,7 @@ bool FusePostOps::run(CompileState& state) const {
   for (const auto& node : graph.nodes()) {
     const ir::Node* host = node->num_inputs() > 0 ? node->input(0)->producer() : nullptr;
     if (ops::has_trait(*node, ops::Trait::post_op) && can_host(graph, host) &&
-        host->stage() == node->stage()) {
+        host->stage() == node->stage() && !has_gradient_of_its_own(graph, *node)) {
       activations.push_back(node.get());
     }
   }

@@ -43,6 +43,9 @@ struct PanelArgs {
   float alpha = 0;
 };
 
+// Applies a curve without code of its own in these sources to `count` numbers.
+void apply_curve(Activation activation, float alpha, float* values, int64_t count);
+
 // Max pooling of one row of windows; windows do not overlap.
 struct PoolRowArgs {
   const float* x = nullptr;  // first element of the first window

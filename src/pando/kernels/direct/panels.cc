@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "pando/kernels/divide_up.h"
+#include "pando/kernels/fast/activation_loops.h"
 
 namespace pando::kernels::direct {
 namespace {
@@ -17,6 +18,10 @@ constexpr int64_t kPanelBytes = 32 * 1024;
 constexpr int64_t kManyOutputBytes = 2 << 20;
 
 }  // namespace
+
+void apply_curve(Activation activation, float alpha, float* values, int64_t count) {
+  fast::activate({activation, alpha}, values, count);
+}
 
 void run_panels(const GatherPlan& plan, const IsaKernels& isa, const PixelRun& run,
                 const float* packed, const Epilogue& epilogue) {

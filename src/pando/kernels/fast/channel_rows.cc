@@ -274,8 +274,7 @@ void apply_affine(const float* x, float* y, int64_t count, ChannelRow row, const
     case Activation::relu: return affine_relu(x, y, count, row.length(), rows);
     case Activation::leaky_relu: return affine_leaky_relu(x, y, count, row.length(), rows);
     case Activation::relu6: return affine_relu6(x, y, count, row.length(), rows);
-    case Activation::hard_swish:
-    case Activation::swish: break;
+    default: break;  // curves
   }
   // Pieces of whole rows, which are in the cache when the activation reads them.
   const int64_t step = std::max<int64_t>(4096 / row.length(), 1) * row.length();

@@ -19,25 +19,19 @@ struct CurveNumbers {
 
 // A curve has static functions value(x, numbers) and slope(at, numbers).
 struct Elu {
-  PANDO_INLINE static float value(float x, CurveNumbers n) {
-    return x > 0 ? x : n.a * fast::vector_expm1(x > 0 ? 0.0f : x);
-  }
+  PANDO_INLINE static float value(float x, CurveNumbers n) { return fast::vector_elu(x, n.a); }
   PANDO_INLINE static float slope(float y, CurveNumbers n) { return y > 0 ? 1.0f : y + n.a; }
 };
 
 struct Selu {
-  static constexpr float kScale = 1.05070099f;
-  static constexpr float kProduct = 1.75809934f;  // of the scale and alpha
-  PANDO_INLINE static float value(float x, CurveNumbers) {
-    return x > 0 ? kScale * x : kProduct * fast::vector_expm1(x > 0 ? 0.0f : x);
+  PANDO_INLINE static float value(float x, CurveNumbers) { return fast::vector_selu(x); }
+  PANDO_INLINE static float slope(float y, CurveNumbers) {
+    return y > 0 ? fast::kVectorSeluScale : y + fast::kVectorSeluProduct;
   }
-  PANDO_INLINE static float slope(float y, CurveNumbers) { return y > 0 ? kScale : y + kProduct; }
 };
 
 struct Gelu {
-  PANDO_INLINE static float value(float x, CurveNumbers) {
-    return fast::product(x, fast::vector_normal(x));
-  }
+  PANDO_INLINE static float value(float x, CurveNumbers) { return fast::vector_gelu(x); }
   PANDO_INLINE static float slope(float x, CurveNumbers) {
     constexpr float kDensity = 0.398942280f;  // 1 / sqrt(2 pi)
     const float near = fast::clamped(x, 15.0f);
@@ -45,20 +39,14 @@ struct Gelu {
   }
 };
 
-// The formula with tanh, written with the logistic function: x sigmoid(2 sqrt(2/pi) (x + c x^3)).
 struct NearGelu {
-  static constexpr float kFactor = 1.59576912f;
-  static constexpr float kCubic = 0.044715f;
-  PANDO_INLINE static float sigmoid(float near) {
-    return vector_sigmoid(kFactor * (near + kCubic * near * near * near));
-  }
-  PANDO_INLINE static float value(float x, CurveNumbers) {
-    return fast::product(x, sigmoid(fast::clamped(x, 100.0f)));
-  }
+  PANDO_INLINE static float value(float x, CurveNumbers) { return fast::vector_near_gelu(x); }
   PANDO_INLINE static float slope(float x, CurveNumbers) {
+    constexpr float kFactor = fast::kNearGeluFactor;
     const float near = fast::clamped(x, 100.0f);
-    const float s = sigmoid(near);
-    return s + near * (s * (1.0f - s)) * (kFactor * (1.0f + 3.0f * kCubic * near * near));
+    const float s = fast::vector_near_normal(near);
+    return s +
+           near * (s * (1.0f - s)) * (kFactor * (1.0f + 3.0f * fast::kNearGeluCubic * near * near));
   }
 };
 
@@ -93,28 +81,16 @@ struct HardSwish {
 };
 
 struct Softplus {
-  PANDO_INLINE static float value(float x, CurveNumbers) {
-    const float positive = x < 0 ? 0.0f : x;
-    return positive + fast::vector_log1p_unit(vector_exp(-fast::magnitude_of(x)));
-  }
+  PANDO_INLINE static float value(float x, CurveNumbers) { return fast::vector_softplus(x); }
   PANDO_INLINE static float slope(float x, CurveNumbers) { return vector_sigmoid(x); }
 };
 
-// tanh(softplus(x)) is a quotient of polynomials of e^x, or of e^-x for positive x, so that nothing
-// overflows.
 struct Mish {
-  PANDO_INLINE static float gate(float x, float e) {
-    const float upper = x < 0 ? e * (e + 2.0f) : 1.0f + 2.0f * e;
-    const float rest = x < 0 ? 2.0f : 2.0f * e * e;
-    return upper / (upper + rest);
-  }
-  PANDO_INLINE static float value(float x, CurveNumbers) {
-    return fast::product(x, gate(x, vector_exp(-fast::magnitude_of(x))));
-  }
+  PANDO_INLINE static float value(float x, CurveNumbers) { return fast::vector_mish(x); }
   PANDO_INLINE static float slope(float x, CurveNumbers) {
     const float near = fast::clamped(x, 100.0f);
     const float e = vector_exp(-fast::magnitude_of(near));
-    const float t = gate(near, e);
+    const float t = fast::vector_mish_gate(near, e);
     const float s = (near < 0 ? e : 1.0f) / (1.0f + e);
     return t + near * ((1.0f - t * t) * s);
   }

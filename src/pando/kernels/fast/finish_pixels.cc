@@ -2,6 +2,7 @@
 #include "pando/kernels/fast/finish_pixels.h"
 
 #include "pando/base/multiversion.h"
+#include "pando/kernels/fast/activation_loops.h"
 
 namespace pando::kernels::fast {
 namespace {
@@ -10,15 +11,6 @@ PANDO_MULTIVERSION void add_to_pixels(float* __restrict y, int64_t pixels, int64
                                       const float* __restrict bias) {
   for (int64_t p = 0; p < pixels; ++p, y += channels) {
     for (int64_t c = 0; c < channels; ++c) y[c] += bias[c];
-  }
-}
-
-// NaN is kept.
-PANDO_MULTIVERSION void bend(float* y, int64_t count, bool relu, float alpha) {
-  if (relu) {
-    for (int64_t i = 0; i < count; ++i) y[i] = y[i] < 0 ? 0 : y[i];
-  } else {
-    for (int64_t i = 0; i < count; ++i) y[i] = y[i] < 0 ? y[i] * alpha : y[i];
   }
 }
 
@@ -35,8 +27,7 @@ void finish_pixels(float* y, int64_t pixels, int64_t channels, const float* bias
     const int64_t count = p + step < pixels ? step : pixels - p;
     float* at = y + p * channels;
     if (bias != nullptr) add_to_pixels(at, count, channels, bias);
-    if (activation.kind == Activation::none) continue;
-    bend(at, count * channels, activation.kind == Activation::relu, activation.alpha);
+    activate(activation, at, count * channels);
   }
 }
 

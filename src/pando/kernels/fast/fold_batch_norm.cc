@@ -11,8 +11,10 @@ namespace pando::kernels {
 namespace {
 
 struct Fold {
-  int64_t rows = 0;
+  int64_t rows = 0;  // of the filter's last axis
+  int64_t columns = 0;
   int64_t channels = 0;
+  bool transposed = false;  // rows belong to channels, not columns
   float epsilon = 0;
 
   // Every part needs all scales. The first writes the bias.
@@ -24,9 +26,14 @@ struct Fold {
     if (part.index == 0) write_bias(args, scale);
     const fast::Range mine = fast::share(part, rows);
     for (int64_t row = mine.begin; row < mine.end; ++row) {
-      const float* from = args.in(0) + row * channels;
-      float* to = args.out(0) + row * channels;
-      for (int64_t c = 0; c < channels; ++c) to[c] = from[c] * scale[c];
+      const float* from = args.in(0) + row * columns;
+      float* to = args.out(0) + row * columns;
+      if (transposed) {
+        const float by = scale[row % channels];
+        for (int64_t c = 0; c < columns; ++c) to[c] = from[c] * by;
+      } else {
+        for (int64_t c = 0; c < columns; ++c) to[c] = from[c] * scale[c];
+      }
     }
   }
 
@@ -75,8 +82,11 @@ struct FoldScale {
 
 KernelOffer fast_fold_batch_norm(const ir::Node& node) {
   const Shape& filter = node.input(0)->shape();
+  const bool transposed = ops::int_attribute(node, "transposed") != 0;
   const Fold fold{.rows = filter.elements() / filter.back(),
-                  .channels = filter.back(),
+                  .columns = filter.back(),
+                  .channels = filter[filter.rank() - (transposed ? 2 : 1)],
+                  .transposed = transposed,
                   .epsilon = static_cast<float>(ops::number_attribute(node, "epsilon"))};
   const auto run = [fold](const KernelArgs& args, const StepArgs& step) {
     fold.run(args, step.part);

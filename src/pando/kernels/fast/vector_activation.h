@@ -9,9 +9,7 @@ namespace pando::kernels::fast {
 
 // Whether activate_vector applies the activation. The curves are applied to whole rows instead
 // (activation_loops.h).
-inline bool in_registers(Activation activation) {
-  return activation != Activation::swish && activation != Activation::hard_swish;
-}
+inline bool in_registers(Activation activation) { return activation <= Activation::relu6; }
 
 // Requires: in_registers() holds. NaN is kept.
 template <typename Values>

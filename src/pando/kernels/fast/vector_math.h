@@ -207,4 +207,46 @@ PANDO_INLINE float vector_normal(float x) {
   return near < 0 ? tail : 1.0f - tail;
 }
 
+// x times its vector_normal.
+PANDO_INLINE float vector_gelu(float x) { return product(x, vector_normal(x)); }
+
+// The sigmoid whose product with x approximates gelu, by the formula with tanh: that of
+// 2 sqrt(2/pi) (x + c x^3). Requires: |x| of at most 100.
+constexpr float kNearGeluFactor = 1.59576912f;
+constexpr float kNearGeluCubic = 0.044715f;
+PANDO_INLINE float vector_near_normal(float x) {
+  return vector_sigmoid(kNearGeluFactor * (x + kNearGeluCubic * x * x * x));
+}
+PANDO_INLINE float vector_near_gelu(float x) {
+  return product(x, vector_near_normal(clamped(x, 100.0f)));
+}
+
+// x where x is positive, else alpha (e^x - 1).
+PANDO_INLINE float vector_elu(float x, float alpha) {
+  return x > 0 ? x : alpha * vector_expm1(x > 0 ? 0.0f : x);
+}
+
+constexpr float kVectorSeluScale = 1.05070099f;
+constexpr float kVectorSeluProduct = 1.75809934f;  // of the scale and alpha
+PANDO_INLINE float vector_selu(float x) {
+  return x > 0 ? kVectorSeluScale * x : kVectorSeluProduct * vector_expm1(x > 0 ? 0.0f : x);
+}
+
+// log(1 + e^x).
+PANDO_INLINE float vector_softplus(float x) {
+  const float positive = x < 0 ? 0.0f : x;
+  return positive + vector_log1p_unit(vector_exp(-magnitude_of(x)));
+}
+
+// tanh(softplus(x)), where e is e^-|x|: a quotient of polynomials of e^x, or of e^-x for positive
+// x, so that nothing overflows.
+PANDO_INLINE float vector_mish_gate(float x, float e) {
+  const float upper = x < 0 ? e * (e + 2.0f) : 1.0f + 2.0f * e;
+  const float rest = x < 0 ? 2.0f : 2.0f * e * e;
+  return upper / (upper + rest);
+}
+PANDO_INLINE float vector_mish(float x) {
+  return product(x, vector_mish_gate(x, vector_exp(-magnitude_of(x))));
+}
+
 }  // namespace pando::kernels::fast

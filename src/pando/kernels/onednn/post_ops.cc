@@ -36,6 +36,18 @@ void append_activation(const NodeActivation& activation, dnnl::post_ops& post_op
     case Activation::hard_swish:
       return post_ops.append_eltwise(1, algorithm::eltwise_hardswish, 0, 0);
     case Activation::swish: return post_ops.append_eltwise(1, algorithm::eltwise_swish, 1, 0);
+    case Activation::gelu: return post_ops.append_eltwise(1, algorithm::eltwise_gelu_erf, 0, 0);
+    case Activation::near_gelu:
+      return post_ops.append_eltwise(1, algorithm::eltwise_gelu_tanh, 0, 0);
+    case Activation::sigmoid: return post_ops.append_eltwise(1, algorithm::eltwise_logistic, 0, 0);
+    case Activation::tanh: return post_ops.append_eltwise(1, algorithm::eltwise_tanh, 0, 0);
+    case Activation::elu: return post_ops.append_eltwise(1, algorithm::eltwise_elu, alpha, 0);
+    case Activation::selu:
+      return post_ops.append_eltwise(static_cast<float>(kSeluScale), algorithm::eltwise_elu,
+                                     static_cast<float>(kSeluAlpha), 0);
+    case Activation::softplus:
+      return post_ops.append_eltwise(1, algorithm::eltwise_soft_relu, 1, 0);
+    case Activation::mish: return post_ops.append_eltwise(1, algorithm::eltwise_mish, 0, 0);
   }
 }
 

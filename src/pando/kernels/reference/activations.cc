@@ -60,10 +60,7 @@ KernelOffer reference_tanh_grad(const ir::Node& node) {
 }
 
 KernelOffer reference_sigmoid(const ir::Node& node) {
-  return unary(node, [](float x) {
-    const float e = std::exp(-std::fabs(x));  // cannot overflow
-    return (x < 0 ? e : 1) / (1 + e);
-  });
+  return unary(node, [](float x) { return static_cast<float>(exact_sigmoid(x)); });
 }
 
 KernelOffer reference_sigmoid_grad(const ir::Node& node) {

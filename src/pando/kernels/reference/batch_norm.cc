@@ -180,7 +180,9 @@ KernelOffer reference_sum_slices(const ir::Node& node) {
 KernelOffer reference_fold_batch_norm(const ir::Node& node) {
   const Shape& filter = node.input(0)->shape();
   const int64_t elements = filter.elements();
-  const int64_t channels = filter.back();
+  const bool transposed = ops::int_attribute(node, "transposed") != 0;
+  const int64_t inner = transposed ? filter.back() : 1;  // elements beside each other of a channel
+  const int64_t channels = filter[filter.rank() - (transposed ? 2 : 1)];
   const double epsilon = ops::number_attribute(node, "epsilon");
   return offer_function("reference", [=](const KernelArgs& args, const StepArgs&) {
     const auto scale = [&](int64_t c) {
@@ -188,7 +190,8 @@ KernelOffer reference_fold_batch_norm(const ir::Node& node) {
              channel(args.in(1)[c], args.in(2)[c], epsilon).inv_std;
     };
     for (int64_t i = 0; i < elements; ++i) {
-      args.out(0)[i] = static_cast<float>(static_cast<double>(args.in(0)[i]) * scale(i % channels));
+      args.out(0)[i] =
+          static_cast<float>(static_cast<double>(args.in(0)[i]) * scale(i / inner % channels));
     }
     for (int64_t c = 0; c < channels; ++c) {
       const double bias = args.num_inputs > 5 ? static_cast<double>(args.in(5)[c]) : 0;

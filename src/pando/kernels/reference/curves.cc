@@ -35,26 +35,13 @@ KernelOffer slope_of(const ir::Node& node, Slope slope) {
   });
 }
 
-// The constants of "Self-Normalizing Neural Networks" (2017).
-constexpr double kSeluAlpha = 1.6732632423543772848;
-constexpr double kSeluScale = 1.0507009873554804934;
-
-double logistic(double x) {
-  const double e = std::exp(-std::fabs(x));  // cannot overflow
-  return (x < 0 ? e : 1) / (1 + e);
-}
-double softplus(double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
 double normal(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 double normal_density(double x) {
   return std::exp(-0.5 * x * x) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
-// The sigmoid whose product with x approximates gelu, and its derivative.
-constexpr double kGeluCubic = 0.044715;
-const double kGeluFactor = 2 * std::sqrt(2 / std::numbers::pi);
-double near_normal(double x) { return logistic(kGeluFactor * (x + kGeluCubic * x * x * x)); }
 double near_gelu_slope(double x) {
-  const double s = near_normal(x);
+  const double s = exact_sigmoid(kGeluFactor * (x + kGeluCubic * x * x * x));
   // Beyond 100 the second term is 0, but would be computed as 0 times infinity.
   if (std::fabs(x) > 100) return s;
   return s + x * s * (1 - s) * kGeluFactor * (1 + 3 * kGeluCubic * x * x);
@@ -67,26 +54,19 @@ double product(double x, double factor) { return factor == 0 ? 0 : x * factor; }
 }  // namespace
 
 KernelOffer reference_elu(const ir::Node& node) {
-  return value_of(node,
-                  [a = number(node, "alpha")](double x) { return x > 0 ? x : a * std::expm1(x); });
+  return value_of(node, [a = number(node, "alpha")](double x) { return exact_elu(x, a); });
 }
 KernelOffer reference_elu_grad(const ir::Node& node) {
   return slope_of(node, [a = number(node, "alpha")](double y) { return y > 0 ? 1 : y + a; });
 }
 
-KernelOffer reference_selu(const ir::Node& node) {
-  return value_of(node,
-                  [](double x) { return kSeluScale * (x > 0 ? x : kSeluAlpha * std::expm1(x)); });
-}
+KernelOffer reference_selu(const ir::Node& node) { return value_of(node, exact_selu); }
 KernelOffer reference_selu_grad(const ir::Node& node) {
   return slope_of(node, [](double y) { return y > 0 ? kSeluScale : y + kSeluScale * kSeluAlpha; });
 }
 
 KernelOffer reference_gelu(const ir::Node& node) {
-  if (number(node, "approximate") != 0) {
-    return value_of(node, [](double x) { return product(x, near_normal(x)); });
-  }
-  return value_of(node, [](double x) { return product(x, normal(x)); });
+  return value_of(node, number(node, "approximate") != 0 ? exact_near_gelu : exact_gelu);
 }
 KernelOffer reference_gelu_grad(const ir::Node& node) {
   if (number(node, "approximate") != 0) return slope_of(node, near_gelu_slope);
@@ -96,7 +76,7 @@ KernelOffer reference_gelu_grad(const ir::Node& node) {
 KernelOffer reference_swish(const ir::Node& node) { return value_of(node, exact_swish); }
 KernelOffer reference_swish_grad(const ir::Node& node) {
   return slope_of(node, [](double x) {
-    const double s = logistic(x);
+    const double s = exact_sigmoid(x);
     return s + product(x, s * (1 - s));
   });
 }
@@ -116,16 +96,14 @@ KernelOffer reference_hard_swish_grad(const ir::Node& node) {
   return slope_of(node, [](double x) { return x <= -3 ? 0 : x >= 3 ? 1 : x / 3 + 0.5; });
 }
 
-KernelOffer reference_softplus(const ir::Node& node) { return value_of(node, softplus); }
-KernelOffer reference_softplus_grad(const ir::Node& node) { return slope_of(node, logistic); }
+KernelOffer reference_softplus(const ir::Node& node) { return value_of(node, exact_softplus); }
+KernelOffer reference_softplus_grad(const ir::Node& node) { return slope_of(node, exact_sigmoid); }
 
-KernelOffer reference_mish(const ir::Node& node) {
-  return value_of(node, [](double x) { return product(x, std::tanh(softplus(x))); });
-}
+KernelOffer reference_mish(const ir::Node& node) { return value_of(node, exact_mish); }
 KernelOffer reference_mish_grad(const ir::Node& node) {
   return slope_of(node, [](double x) {
-    const double t = std::tanh(softplus(x));
-    return t + product(x, (1 - t * t) * logistic(x));
+    const double t = std::tanh(exact_softplus(x));
+    return t + product(x, (1 - t * t) * exact_sigmoid(x));
   });
 }
 
