@@ -255,6 +255,25 @@ std::vector<OpCase> grouped_cases() {
   return cases;
 }
 
+// Depthwise convolutions that make several channels of each.
+std::vector<OpCase> multiplied_cases() {
+  std::vector<OpCase> cases;
+  for (const auto& [side, channels, times] :
+       {std::array<int64_t, 3>{48, 32, 2}, {24, 96, 2}, {12, 192, 4}}) {
+    const ir::TensorType x = f32({8, side, side, channels});
+    const ir::TensorType y = f32({8, side, side, channels * times});
+    const ir::TensorType filter = f32({3, 3, 1, channels * times});
+    ir::Attributes attributes{{"groups", channels}, {"padding", std::string("same")}};
+    cases.push_back({"conv", {x, filter}, attributes});
+    ir::Attributes of_input = attributes;
+    of_input.set("input", ir::Ints{side, side});
+    cases.push_back({"conv_input_grad", {y, filter}, of_input});
+    attributes.set("filter", ir::Ints{3, 3});
+    cases.push_back({"conv_filter_grad", {x, y}, attributes});
+  }
+  return cases;
+}
+
 // Transposed convolutions of unet at 128 pixels, each with the input gradient that it is, and their
 // gradients.
 std::vector<OpCase> transpose_cases() {
@@ -315,6 +334,14 @@ void register_cases() {
       const std::string name =
           concat(depthwise ? "depthwise/" : "grouped/", op_case.op, "/", op_case.inputs[0].shape,
                  op_case.inputs[1].shape, "/", candidate);
+      benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, candidate)
+          ->Unit(benchmark::kMicrosecond);
+    }
+  }
+  for (const OpCase& op_case : multiplied_cases()) {
+    for (const char* candidate : {"depthwise", "direct", "onednn"}) {
+      const std::string name = concat("multiplied/", op_case.op, "/", op_case.inputs[0].shape,
+                                      op_case.inputs[1].shape, "/", candidate);
       benchmark::RegisterBenchmark(name.c_str(), run_op, op_case, candidate)
           ->Unit(benchmark::kMicrosecond);
     }

@@ -54,6 +54,10 @@ const std::vector<ConvCase>& conv_cases() {
        {{"groups", int64_t{13}}, {"padding", same}, {"strides", ir::Ints{2, 2}}}},
       {{2, 7, 10, 24}, {3, 2, 8, 24}, {{"groups", int64_t{3}}, {"padding", same}}},
       {{1, 6, 5, 6}, {1, 1, 2, 6}, {{"groups", int64_t{3}}}},
+      {{2, 7, 6, 10},
+       {3, 3, 1, 20},
+       {{"groups", int64_t{10}}, {"padding", same}, {"strides", ir::Ints{1, 2}}}},
+      {{2, 9, 11, 7}, {3, 3, 1, 21}, {{"groups", int64_t{7}}, {"padding", same}}},
       {{1, 4, 5, 6, 12},
        {2, 3, 3, 4, 12},
        {{"groups", int64_t{3}}, {"padding", same}, {"strides", ir::Ints{1, 2, 2}}}},
@@ -99,6 +103,7 @@ TEST(ConvCandidates, NarrowGroupsFillVectors) {
   };
   EXPECT_EQ(offer({1, 5, 5, 12}, {3, 3, 1, 12}, 12).kernel->name(), "depthwise:3x3");
   EXPECT_EQ(offer({1, 5, 5, 12}, {3, 3, 2, 12}, 6).kernel->name(), "grouped:2");
+  EXPECT_EQ(offer({1, 5, 5, 12}, {3, 3, 1, 24}, 12).kernel->name(), "depthwise:3x3 of 2x");
   EXPECT_SAYS(offer({1, 5, 5, 12}, {3, 3, 12, 12}, 1).refusal, "no groups");
   EXPECT_SAYS(offer({1, 5, 5, 12}, {3, 3, 2, 6}, 6).refusal, "one side");
   EXPECT_SAYS(offer({1, 5, 5, 12}, {3, 3, 3, 12}, 4).refusal, "groups of 3");

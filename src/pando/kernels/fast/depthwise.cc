@@ -11,6 +11,7 @@
 #include "pando/kernels/fast/depthwise_windows.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/group_spread.h"
+#include "pando/kernels/fast/repeated_channels.h"
 #include "pando/kernels/fast/vector_activation.h"
 #include "pando/kernels/fast/vectors.h"
 #include "pando/kernels/node_activation.h"
@@ -274,6 +275,9 @@ KernelOffer offer_windows(const ir::Node& node, const fast::WindowPlan& plan) {
 KernelOffer depthwise_conv(const ir::Node& node) {
   if (node.num_inputs() > 3) return refuse("adds no residual");
   const ConvGeometry geometry = conv_geometry(node);
+  if (fast::channel_multiplier(geometry) > 1) {
+    return fast::offer_repeated_conv(node, depthwise_conv);
+  }
   if (std::string why = fast::why_not_depthwise(geometry); !why.empty()) return refuse(why);
   if (geometry.groups == geometry.in_channels && fast::has_windows(geometry)) {
     return offer_windows(node, fast::WindowPlan(geometry));
@@ -289,6 +293,9 @@ KernelOffer depthwise_conv(const ir::Node& node) {
 
 KernelOffer depthwise_conv_input_grad(const ir::Node& node) {
   const ConvGeometry geometry = conv_geometry(node);
+  if (fast::channel_multiplier(geometry) > 1) {
+    return fast::offer_repeated_input_grad(node, depthwise_conv_input_grad);
+  }
   if (std::string why = fast::why_not_depthwise(geometry); !why.empty()) return refuse(why);
   if (geometry.groups == geometry.in_channels && fast::has_windows(geometry)) {
     return offer_windows(node, fast::WindowPlan::of_input_grad(geometry));

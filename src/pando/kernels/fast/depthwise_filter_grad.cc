@@ -10,6 +10,7 @@
 #include "pando/kernels/fast/depthwise_windows.h"
 #include "pando/kernels/fast/fast.h"
 #include "pando/kernels/fast/group_spread.h"
+#include "pando/kernels/fast/repeated_channels.h"
 #include "pando/kernels/fast/vectors.h"
 
 namespace pando::kernels {
@@ -225,6 +226,9 @@ KernelOffer offer_window_grad(const fast::WindowPlan& plan, bool has_bias) {
 
 KernelOffer depthwise_conv_filter_grad(const ir::Node& node) {
   const ConvGeometry geometry = conv_geometry(node);
+  if (fast::channel_multiplier(geometry) > 1) {
+    return fast::offer_repeated_filter_grad(node, depthwise_conv_filter_grad);
+  }
   if (std::string why = fast::why_not_depthwise(geometry); !why.empty()) return refuse(why);
   const bool has_bias = node.num_outputs() > 1;
   if (geometry.groups == geometry.in_channels && fast::has_windows(geometry)) {

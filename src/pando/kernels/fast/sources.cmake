@@ -38,6 +38,7 @@ pando_module(kernels_fast HOT
   fast/normalise_pixels.cc
   fast/pointwise_losses.cc
   fast/reduce.cc
+  fast/repeated_channels.cc
   fast/resize.cc
   fast/smooth.cc
   fast/softmax.cc
