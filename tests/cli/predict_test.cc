@@ -460,7 +460,22 @@ TEST_F(LeavingRun, WrongUseOfPredictSaysWhatToDo) {
   EXPECT_SAYS(error({path("two.onnx"), picture}), "2 inputs");
   const SymbolicTensor y = GlobalAveragePooling2D()(a);
   save_model(Model({a}, {y, Dense({.units = 2})(y)}), path("outputs.onnx"));
-  EXPECT_SAYS(error({path("outputs.onnx"), picture}), "2 outputs");
+  EXPECT_SAYS(error({path("outputs.onnx"), picture, "--task=regression"}), "--task", "2 outputs");
+}
+
+TEST_F(LeavingRun, PredictAnswersEachOutput) {
+  write_png("a.png", Image({8, 8}, 3).view());
+  const SymbolicTensor picture = Input({8, 8, 3});
+  const SymbolicTensor seen = GlobalAveragePooling2D()(picture);
+  save_model(Model({picture}, {Dense({.units = 2, .activation = "softmax", .name = "kind"})(seen),
+                               Dense({.units = 1, .name = "amount"})(seen)}),
+             path("outputs.keras"));
+  const Result text = run({"predict", path("outputs.keras"), path("a.png")});
+  EXPECT_EQ(text.code, app::kDone) << text.err;
+  EXPECT_EQ(std::ranges::count(text.out, '\n'), 2) << text.out;
+  EXPECT_SAYS(text.out, "a.png, kind: ", " %", "a.png, amount: 0 ");
+  const Result csv = run({"predict", path("outputs.keras"), path("a.png"), "--csv"});
+  EXPECT_SAYS(csv.out, "file,output,rank,index,label,value\n", "a.png,kind,1,", "a.png,amount,1,0");
 }
 
 TEST_F(LeavingRun, ExportTakesANetworkFromAFile) {

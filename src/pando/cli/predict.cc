@@ -1,5 +1,6 @@
 // `pando predict`: what a trained network says about pictures.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <optional>
@@ -26,7 +27,8 @@ constexpr const char* kPredictHelpHead = R"(usage: pando predict WHAT PICTURE...
 Prints the likeliest classes of pictures. WHAT is the directory of a run, a checkpoint of one or a
 model file; PICTURE is a JPEG or PNG file, or a folder, of which all files are taken. Networks for
 several classes at once print the probability of each, those that were trained on numbers print
-numbers, and those with a class for every pixel print shares and write masks into --output.
+numbers, and those with a class for every pixel print shares and write masks into --output. Each of
+several outputs gets a line with its name.
 
 Runs and files of `pando export` know how pictures are prepared. For files of other software it is
 assumed and printed: the middle of the picture, with the values of torchvision for colours and 0 to
@@ -177,10 +179,16 @@ void complete_facts(Model& model, const PredictFlags& flags, bool own_sizes) {
     const std::vector<uint8_t> text = data::read_file(flags.labels);
     facts.labels = data::parse_class_names(
         {reinterpret_cast<const char*>(text.data()), text.size()}, flags.labels);
-    const int64_t outputs = model.network().outputs()[0].shape.back();
-    if (std::ssize(facts.labels) != outputs) {
+    std::vector<std::string> sizes;  // of the outputs
+    bool fits = false;
+    for (const NetworkOutput& output : model.network().outputs()) {
+      sizes.push_back(std::to_string(output.shape.back()));
+      fits = fits || std::ssize(facts.labels) == output.shape.back();
+    }
+    if (!fits) {
       throw UsageError("--labels: ", flags.labels, " has ", facts.labels.size(),
-                       " names, expected ", outputs, ", as many as outputs of the network");
+                       " names, expected ", join(sizes, " or "),
+                       ", as many as outputs of the network");
     }
   }
   model.set_facts(std::move(facts));
@@ -196,12 +204,26 @@ void check(const PredictFlags& flags) {
   }
 }
 
-// Flags that the network or the kind of answers does not use.
-void check_effects(const OptionTable& table, AnswerKind kind, bool own_sizes) {
+// The kind of each output.
+std::vector<AnswerKind> kinds_of(const Model& model, std::optional<AnswerKind> wanted) {
+  const size_t outputs = model.network().outputs().size();
+  if (wanted && outputs > 1) {
+    throw UsageError("--task: the network has ", outputs,
+                     " outputs, expected one; remove the flag");
+  }
+  if (wanted) return {*wanted};
+  std::vector<AnswerKind> kinds;
+  for (size_t i = 0; i < outputs; ++i) kinds.push_back(app::answer_kind_of(model, i));
+  return kinds;
+}
+
+// Flags that the network or the kinds of answers do not use.
+void check_effects(const OptionTable& table, const std::vector<AnswerKind>& kinds, bool own_sizes) {
+  const auto has = [&](AnswerKind kind) { return std::ranges::find(kinds, kind) != kinds.end(); };
   const auto is_given = [&](const char* name) {
     return table.find_exact(name)->origin.kind != Origin::Kind::built_in;
   };
-  if (is_given("output") && kind != AnswerKind::pixels) {
+  if (is_given("output") && !has(AnswerKind::pixels)) {
     throw UsageError(
         "--output: the folder for masks, which only networks with a class for every pixel make; "
         "remove it");
@@ -211,7 +233,7 @@ void check_effects(const OptionTable& table, AnswerKind kind, bool own_sizes) {
         "--size-multiple: pictures keep their own sizes only where a network leaves height and "
         "width open and --image-size does not choose them; remove it");
   }
-  if (is_given("top") && kind != AnswerKind::classes) {
+  if (is_given("top") && !has(AnswerKind::classes)) {
     std::cerr << "pando: warning: --top has no effect: all values are printed for this network\n";
   }
 }
@@ -230,7 +252,7 @@ int answer_pictures(Model& model, const PredictFlags& flags, app::PredictionOpti
   const app::PredictionForm form = flags.csv    ? app::PredictionForm::csv
                                    : flags.json ? app::PredictionForm::json
                                                 : app::PredictionForm::text;
-  app::PredictionWriter writer(out, form, options.kind != AnswerKind::numbers);
+  app::PredictionWriter writer(out, form, options.kinds.size() > 1);
   options.answer = [&](const app::Prediction& answer) { writer.write(answer); };
   options.unread = [](const std::string&, const std::string& why) {
     std::cerr << "pando: warning: " << why << "\n";
@@ -265,7 +287,7 @@ int command_predict(std::span<const std::string> args, std::ostream& out) {
                                  .top = flags.top,
                                  .batch_size = flags.batch_size,
                                  .mask_folder = flags.output,
-                                 .kind = flags.task,
+                                 .kinds = {},
                                  .own_sizes = false,
                                  .size_multiple = flags.size_multiple,
                                  .answer = {},
@@ -278,9 +300,8 @@ int command_predict(std::span<const std::string> args, std::ostream& out) {
   options.own_sizes = flags.image_size.empty() && !trained.model.facts().pictures &&
                       app::has_open_sides(trained.model);
   complete_facts(trained.model, flags, options.own_sizes);
-  const AnswerKind kind = flags.task.value_or(app::answer_kind_of(trained.model));
-  check_effects(table, kind, options.own_sizes);
-  options.kind = kind;
+  options.kinds = kinds_of(trained.model, flags.task);
+  check_effects(table, options.kinds, options.own_sizes);
   set_views(trained.model, flags);
   return answer_pictures(trained.model, flags, options, out);
 }

@@ -131,9 +131,9 @@ Network with_head(const Network& network, const HeadOptions& options) {
   return with_classifier(network, {.units = options.units, .activation = options.activation});
 }
 
-std::string last_op(const Network& network) {
+std::string last_op(const Network& network, size_t output) {
   const NetworkGraph built = network.build({.batch = 1, .training = false});
-  const ir::Node* node = built.outputs.at(0)->producer();
+  const ir::Node* node = built.outputs.at(output)->producer();
   while (node != nullptr && (node->op() == "reshape" || node->op() == "transpose")) {
     node = node->inputs()[0]->producer();
   }

@@ -31,9 +31,9 @@ struct HeadOptions {
 // if layers behind the classifier change the number of pixels.
 Network with_head(const Network& network, const HeadOptions& options);
 
-// The op that computes the first output, "softmax", without ops that only change the shape; empty:
+// The op that computes an output, "softmax", without ops that only change the shape; empty:
 // the output is an input.
-std::string last_op(const Network& network);
+std::string last_op(const Network& network, size_t output = 0);
 
 // The same network with another activation of its outputs; the classifier keeps its name, size and
 // initial weights. Throws like find_head().

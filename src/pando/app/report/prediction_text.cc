@@ -40,7 +40,11 @@ void PredictionWriter::write(const Prediction& prediction) {
 
 void PredictionWriter::finish() {
   if (form_ == PredictionForm::json) out_ << (begun_ ? "\n]\n" : "[]\n");
-  if (form_ == PredictionForm::csv && !begun_) out_ << "file,rank,index,label,value\n";
+  if (form_ == PredictionForm::csv && !begun_) out_ << csv_header();
+}
+
+std::string PredictionWriter::csv_header() const {
+  return concat("file,", several_outputs_ ? "output," : "", "rank,index,label,value\n");
 }
 
 void PredictionWriter::write_text(const Prediction& prediction) {
@@ -48,23 +52,28 @@ void PredictionWriter::write_text(const Prediction& prediction) {
   if (!prediction.mask.empty()) parts.push_back(on_one_line(prediction.mask));
   for (const Score& score : prediction.scores) {
     const std::string label = on_one_line(score.label);
-    parts.push_back(are_shares_ ? fmt::format("{} {:.2f} %", label, 100 * score.value)
-                                : fmt::format("{} {:.6g}", label, score.value));
+    parts.push_back(prediction.are_shares ? fmt::format("{} {:.2f} %", label, 100 * score.value)
+                                          : fmt::format("{} {:.6g}", label, score.value));
   }
-  out_ << on_one_line(prediction.file) << ": " << join(parts, ", ") << "\n";
+  out_ << on_one_line(prediction.file);
+  if (several_outputs_) out_ << ", " << on_one_line(prediction.output);
+  out_ << ": " << join(parts, ", ") << "\n";
 }
 
 void PredictionWriter::write_csv(const Prediction& prediction) {
-  if (!begun_) out_ << "file,rank,index,label,value\n";
+  if (!begun_) out_ << csv_header();
+  std::string place = csv_field(prediction.file) + ",";
+  if (several_outputs_) place += csv_field(prediction.output) + ",";
   int64_t rank = 0;
   for (const Score& score : prediction.scores) {
-    out_ << fmt::format("{},{},{},{},{:.9g}\n", csv_field(prediction.file), ++rank, score.index,
-                        csv_field(score.label), score.value);
+    out_ << fmt::format("{}{},{},{},{:.9g}\n", place, ++rank, score.index, csv_field(score.label),
+                        score.value);
   }
 }
 
 void PredictionWriter::write_json(const Prediction& prediction) {
   Json json = {{"file", prediction.file}};
+  if (several_outputs_) json["output"] = prediction.output;
   if (!prediction.mask.empty()) json["mask"] = prediction.mask;
   Json scores = Json::array();
   for (const Score& score : prediction.scores) {

@@ -4,19 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <numeric>
-#include <set>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "pando/app/run/answers.h"
 #include "pando/app/run/picture_input.h"
 #include "pando/base/error.h"
-#include "pando/base/new_file.h"
 #include "pando/data/image/augment.h"
-#include "pando/data/image/png.h"
-#include "pando/options/output_place.h"
-#include "pando/zoo/head.h"
 
 namespace pando::app {
 
@@ -26,147 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kAnswerBytes = int64_t{256} << 20;  // of outputs that are held at a time
 constexpr int64_t kMostPictures = 1024;               // that are predicted by one call
-constexpr int64_t kMostMaskClasses = 256;             // a mask has a byte for each pixel
 constexpr size_t kMostAlike = 64;                     // of one size, predicted by one call
 constexpr int64_t kLargePicture = 160;  // from here on, networks see the middle of photographs
-
-void soften(std::span<float> values) {
-  const float largest = *std::ranges::max_element(values);
-  double sum = 0;
-  for (float& value : values) {
-    value = std::exp(value - largest);
-    sum += value;
-  }
-  for (float& value : values) value = static_cast<float>(value / sum);
-}
-
-// Turns outputs into predictions.
-class Answers {
- public:
-  Answers(const Model& model, const PredictionOptions& options)
-      : options_(options),
-        labels_(model.facts().labels),
-        kind_(options.kind.value_or(answer_kind_of(model))),
-        op_(zoo::last_op(model.network())) {
-    const Shape& output = model.network().outputs()[0].shape;
-    if ((kind_ == AnswerKind::pixels) != (output.rank() == 3)) {
-      throw InvalidArgument(
-          "--task: the output ", model.network().outputs()[0].name, " has shape ", output,
-          ", expected ",
-          kind_ == AnswerKind::pixels ? "[height, width, classes]" : "a list of numbers",
-          " for this task");
-    }
-    if (kind_ != AnswerKind::pixels) return;
-    if (output[2] > kMostMaskClasses) {
-      throw InvalidArgument("the output has ", output[2],
-                            " classes for each pixel, expected up to ", kMostMaskClasses);
-    }
-    if (options.mask_folder.empty()) return;
-    make_output_folder("--output", options.mask_folder);
-    masks_ = mask_paths();
-    keep_pictures();
-  }
-
-  Prediction of(size_t file, std::span<float> values, const Shape& shape) const {
-    Prediction prediction{.file = options_.files[file], .scores = {}, .mask = {}};
-    switch (kind_) {
-      case AnswerKind::classes: classify(values, prediction); break;
-      case AnswerKind::labels:
-        if (op_ != "sigmoid" && op_ != "softmax") {
-          for (float& value : values) value = 1 / (1 + std::exp(-value));
-        }
-        list_all(values, prediction);
-        break;
-      case AnswerKind::numbers: list_all(values, prediction); break;
-      case AnswerKind::pixels: segment(file, values, shape, prediction); break;
-    }
-    return prediction;
-  }
-
- private:
-  std::string label(size_t index) const {
-    return index < labels_.size() ? labels_[index] : std::to_string(index);
-  }
-
-  void classify(std::span<float> values, Prediction& prediction) const {
-    if (op_ != "softmax") soften(values);
-    std::vector<size_t> order(values.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    const auto shown = std::min(order.size(), static_cast<size_t>(options_.top));
-    std::partial_sort(
-        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-        [&](size_t a, size_t b) { return values[a] != values[b] ? values[a] > values[b] : a < b; });
-    for (size_t i = 0; i < shown; ++i) {
-      prediction.scores.push_back(
-          {static_cast<int64_t>(order[i]), label(order[i]), values[order[i]]});
-    }
-  }
-
-  void list_all(std::span<const float> values, Prediction& prediction) const {
-    for (size_t i = 0; i < values.size(); ++i) {
-      prediction.scores.push_back({static_cast<int64_t>(i), label(i), values[i]});
-    }
-  }
-
-  void segment(size_t file, std::span<const float> values, const Shape& shape,
-               Prediction& prediction) const {
-    const auto classes = static_cast<size_t>(shape[2]);
-    Image mask({shape[0], shape[1]}, 1);
-    std::vector<int64_t> counts(classes);
-    for (size_t i = 0; i < mask.pixels.size(); ++i) {
-      const auto pixel = values.subspan(i * classes, classes);
-      const auto best = static_cast<size_t>(std::ranges::max_element(pixel) - pixel.begin());
-      ++counts[best];
-      mask.pixels[i] = static_cast<uint8_t>(best);
-    }
-    std::vector<Score>& scores = prediction.scores;
-    for (size_t i = 0; i < classes; ++i) {
-      const double share = static_cast<double>(counts[i]) / static_cast<double>(mask.pixels.size());
-      if (counts[i] > 0) scores.push_back({static_cast<int64_t>(i), label(i), share});
-    }
-    std::ranges::stable_sort(scores, std::greater<>(), &Score::value);
-    if (masks_.empty()) return;
-    const std::vector<uint8_t> png = encode_png(mask.view());
-    write_new_file(masks_[file], std::as_bytes(std::span(png)));
-    prediction.mask = masks_[file];
-  }
-
-  // FOLDER/name.png; a number follows a name that several pictures have.
-  std::vector<std::string> mask_paths() const {
-    std::vector<std::string> paths;
-    std::set<std::string> taken;
-    for (const std::string& file : options_.files) {
-      const std::string stem = fs::path(file).stem().string();
-      std::string name = stem;
-      for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{}-{}", stem, i);
-      paths.push_back((fs::path(options_.mask_folder) / (name + ".png")).string());
-    }
-    return paths;
-  }
-
-  // Masks must not replace the pictures that they are made of.
-  void keep_pictures() const {
-    std::error_code missing;
-    for (const std::string& mask : masks_) {
-      if (!fs::exists(mask, missing)) continue;
-      for (const std::string& file : options_.files) {
-        if (!fs::equivalent(mask, file, missing)) continue;
-        throw InvalidArgument("--output: the mask '", mask, "' would replace the picture '", file,
-                              "'; use another folder");
-      }
-    }
-  }
-
-  const PredictionOptions& options_;
-  const std::vector<std::string>& labels_;
-  AnswerKind kind_;
-  std::string op_;
-  std::vector<std::string> masks_;
-};
-
-bool lists_all(AnswerKind kind) {
-  return kind == AnswerKind::labels || kind == AnswerKind::numbers;
-}
 
 const NetworkInput& picture_input(const Network& network) {
   const NetworkInput* input = nullptr;
@@ -192,16 +48,17 @@ const NetworkInput& picture_input(const Network& network) {
 class PicturePredictor {
  public:
   PicturePredictor(Model& model, const PredictionOptions& options)
-      : model_(model),
-        options_(options),
-        answers_(model, options),
-        dtype_(picture_input(model.network()).dtype) {}
+      : model_(model), options_(options), dtype_(picture_input(model.network()).dtype) {
+    const size_t outputs = model.network().outputs().size();
+    answers_.reserve(outputs);
+    for (size_t i = 0; i < outputs; ++i) answers_.emplace_back(model, i, options);
+  }
 
   // The outputs of the network for consecutive files of the list.
   struct Outputs {
     size_t first = 0;  // of the files
     size_t count = 0;
-    Tensor values;
+    std::vector<Tensor> values;              // per output
     std::map<int64_t, std::string> missing;  // why a file has no output
   };
 
@@ -211,15 +68,12 @@ class PicturePredictor {
     const auto unread = std::make_shared<UnreadPictures>();
     const Dataset pictures = open_pictures({begin, begin + static_cast<std::ptrdiff_t>(count)},
                                            preparation, dtype_, unread);
-    Tensor values = model_.predict(pictures, {.batch_size = batch});
+    std::vector<Tensor> values = model_.predict_all(pictures, {.batch_size = batch});
     return {first, count, std::move(values), unread->take()};
   }
 
   // Returns how many files were answered.
   int64_t tell(Outputs outputs) const {
-    const Tensor& values = outputs.values;
-    const auto rows = static_cast<size_t>(values.elements()) / outputs.count;
-    const Shape shape(std::vector(values.shape().begin() + 1, values.shape().end()));
     int64_t answered = 0;
     for (size_t i = 0; i < outputs.count; ++i) {
       const auto why = outputs.missing.find(static_cast<int64_t>(i));
@@ -227,28 +81,41 @@ class PicturePredictor {
         options_.unread(options_.files[outputs.first + i], why->second);
         continue;
       }
-      answered +=
-          answer(outputs.first + i, outputs.values.f32().subspan(i * rows, rows), shape) ? 1 : 0;
+      answered += answer(outputs, i) ? 1 : 0;
     }
     return answered;
   }
 
  private:
-  bool answer(size_t file, std::span<float> row, const Shape& shape) const {
+  // Tells of file `i` of these, unless the network found no numbers for it.
+  bool answer(Outputs& outputs, size_t i) const {
+    const size_t file = outputs.first + i;
     const std::string& name = options_.files[file];
-    if (std::ranges::all_of(row, [](float value) { return std::isfinite(value); })) {
-      options_.answer(answers_.of(file, row, shape));
-      return true;
+    std::vector<std::span<float>> rows;
+    for (Tensor& values : outputs.values) {
+      const auto length = static_cast<size_t>(values.elements()) / outputs.count;
+      rows.push_back(values.f32().subspan(i * length, length));
     }
-    options_.unread(name, concat(name,
-                                 ": the network gives numbers that are not finite; its weights or "
-                                 "--preprocessing are wrong"));
-    return false;
+    const auto is_finite = [](std::span<const float> row) {
+      return std::ranges::all_of(row, [](float value) { return std::isfinite(value); });
+    };
+    if (!std::ranges::all_of(rows, is_finite)) {
+      options_.unread(name, concat(name,
+                                   ": the network gives numbers that are not finite; its weights "
+                                   "or --preprocessing are wrong"));
+      return false;
+    }
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const Shape& all = outputs.values[k].shape();
+      options_.answer(
+          answers_[k].of(file, rows[k], Shape(std::vector(all.begin() + 1, all.end()))));
+    }
+    return true;
   }
 
   Model& model_;
   const PredictionOptions& options_;
-  Answers answers_;
+  std::vector<Answers> answers_;  // per output
   DType dtype_;
 };
 
@@ -262,8 +129,10 @@ int64_t predict_one_size(Model& model, const PicturePredictor& predictor,
                           ", but its preparation makes ", wanted,
                           "; change --image-size or --preprocessing");
   }
-  const Shape& output = model.network().outputs()[0].shape;
-  const int64_t bytes = output.elements() * static_cast<int64_t>(sizeof(float));
+  int64_t bytes = 0;
+  for (const NetworkOutput& output : model.network().outputs()) {
+    bytes += output.shape.elements() * static_cast<int64_t>(sizeof(float));
+  }
   const int64_t files = std::ssize(options.files);
   const int64_t batch = std::min(options.batch_size, files);
   const int64_t group =
@@ -366,26 +235,6 @@ std::string describe(const PicturePreparation& preparation, bool own_sizes) {
   if (own_sizes) return fmt::format("{} in their own size; {}", colours, values);
   return fmt::format("{}x{} {}, {}; {}", preparation.height, preparation.width, colours, fit,
                      values);
-}
-
-AnswerKind answer_kind_of(const Model& model) {
-  const Network& network = model.network();
-  if (network.outputs().size() != 1) {
-    throw InvalidArgument("the network has ", network.outputs().size(),
-                          " outputs, expected one; cut it at a layer");
-  }
-  const Shape& output = network.outputs()[0].shape;
-  if (output.rank() != 1 && output.rank() != 3) {
-    throw InvalidArgument("the output has shape ", output,
-                          ", expected a list of numbers or [height, width, classes]");
-  }
-  if (output.rank() == 3) return AnswerKind::pixels;
-  const std::string& task = model.facts().origin.task;
-  const auto known = std::ranges::find(all_tasks(), task, &Task::name);
-  if (known != all_tasks().end() && lists_all(known->answers)) return known->answers;
-  if (output[0] == 1) return AnswerKind::numbers;
-  if (task.empty() && zoo::last_op(network) == "sigmoid") return AnswerKind::labels;
-  return AnswerKind::classes;
 }
 
 bool has_open_sides(const Model& model) {

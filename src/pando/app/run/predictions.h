@@ -23,14 +23,15 @@ struct PredictionOptions {
   std::vector<std::string> files;
   int64_t top = 5;  // classes that are shown
   int64_t batch_size = 32;
-  std::string mask_folder;         // for AnswerKind::pixels; is created
-  std::optional<AnswerKind> kind;  // nothing: as the model says
+  std::string mask_folder;        // for AnswerKind::pixels; is created
+  std::vector<AnswerKind> kinds;  // of the outputs; none: as the model says
   // Where the model leaves height and width open (Model::open_sizes()), each picture keeps its
   // size, stretched to the next multiples of size_multiple. If only one of them is open, the
   // picture keeps its proportions.
   bool own_sizes = false;
   int64_t size_multiple = 1;
-  std::function<void(const Prediction&)> answer;  // called in the order of the files
+  // Called in the order of the files, for each output of the network.
+  std::function<void(const Prediction&)> answer;
   // Called with a file that cannot be answered and the reason; the others are answered.
   std::function<void(const std::string& file, const std::string& why)> unread;
 };
@@ -42,9 +43,10 @@ PicturePreparation assumed_preparation(const Network& network, std::optional<Ass
 // With `own_sizes`, "their own size" instead of size and fit.
 std::string describe(const PicturePreparation& preparation, bool own_sizes = false);
 
-// What the output of a model means, by the task in its facts, else by its shape and last layer.
-// Throws InvalidArgument unless there is one output that is a list of numbers or a picture of them.
-AnswerKind answer_kind_of(const Model& model);
+// What an output of a model means: by the task in its facts if the model has no other output, else
+// by its shape and last layer. Throws InvalidArgument unless it is a list of numbers or a picture
+// of them.
+AnswerKind answer_kind_of(const Model& model, size_t output = 0);
 
 // Whether the model leaves the height or the width of its pictures open.
 bool has_open_sides(const Model& model);
