@@ -386,7 +386,7 @@ Layer Resizing(ResizingOptions options);
 struct ResizeOptions {
   std::vector<int64_t> size;
   std::vector<double> scales;
-  std::string mode = "nearest";            // or "linear"
+  std::string mode = "nearest";  // or "linear"
   // Or "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric".
   std::string coordinates = "half_pixel";
   std::string nearest_mode = "round_prefer_floor";  // "round_prefer_ceil", "floor", "ceil"
