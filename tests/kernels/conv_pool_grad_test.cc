@@ -19,7 +19,8 @@ struct PooledCase {
 };
 
 // Covers runs of every length that the kernels handle separately, edges on one side and on both,
-// volumes smaller than a window, and pixels that no pooling window covers.
+// volumes smaller than a window, pixels that no pooling window covers, and groups of channels that
+// are not full.
 std::vector<PooledCase> cases() {
   return {{{1, 8, 8, 8, 4}, {2, 2, 2}, 16, {2, 2, 2}},
           {{2, 6, 4, 6, 16}, {2, 2, 2}, 32, {2, 2, 2}},
@@ -32,7 +33,10 @@ std::vector<PooledCase> cases() {
           {{1, 1, 4, 4, 16}, {3, 3, 3}, 4, {1, 2, 4}},
           {{1, 9, 8, 16}, {2, 2}, 24, {2, 4}, "valid"},
           {{2, 8, 8, 24}, {3, 3}, 10, {4, 2}, "explicit", {2, 0, 0, 2}},
-          {{1, 6, 6, 6, 48}, {1, 1, 1}, 11, {3, 3, 3}}};
+          {{1, 6, 6, 6, 48}, {1, 1, 1}, 11, {3, 3, 3}},
+          {{2, 8, 6, 7, 32}, {2, 2, 2}, 70, {2, 2, 2}, "explicit", {1, 1, 1, 1, 1, 1}},
+          {{1, 2, 2, 2, 16}, {2, 2, 2}, 130, {2, 2, 2}},
+          {{1, 5, 6, 6, 28}, {2, 3, 2}, 20, {2, 2, 2}}};
 }
 
 ir::Attributes attributes_of(const PooledCase& pooled) {
@@ -120,13 +124,14 @@ TEST(ConvPoolGrad, OfTheKernelAgrees) {
 
 // Parts divide a sample by planes; the bits of the result do not depend on where.
 TEST(ConvPoolGrad, OfTheInputHasTheSameBitsInAnyNumberOfParts) {
-  const Gradients gradients({{1, 8, 8, 8, 4}, {2, 2, 2}, 16, {2, 2, 2}}, "leaky_relu");
-  const BoundCase bound = gradients.of_input();
-  const KernelOffer fast = bound.offer("fast");
-  const std::vector<test::Buffer> whole = bound.run(fast, bound.step({}));
-  for (const int parts : {2, 3, 5, 8, 11}) {
-    test::expect_close(bound.node(), bound.run_parts(fast, bound.step({}), parts), whole, 0,
-                       "in " + std::to_string(parts) + " parts");
+  for (const PooledCase& pooled : cases()) {
+    const BoundCase bound = Gradients(pooled, "leaky_relu").of_input();
+    const KernelOffer fast = bound.offer("fast");
+    const std::vector<test::Buffer> whole = bound.run(fast, bound.step({}));
+    for (const int parts : {2, 3, 5, 8, 11}) {
+      test::expect_close(bound.node(), bound.run_parts(fast, bound.step({}), parts), whole, 0,
+                         "in " + std::to_string(parts) + " parts");
+    }
   }
 }
 

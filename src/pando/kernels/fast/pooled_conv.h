@@ -32,6 +32,13 @@ struct Inside {
   Range a, b, l;
 };
 
+// Where a row of a window starts, in floats: in x relative to the window, and in a channel's
+// filter.
+struct WindowRow {
+  int32_t in_x;
+  int32_t in_filter;
+};
+
 // A window is a set of rows of `run` floats each, both in x and in a filter [out][window].
 struct PooledConv {
   explicit PooledConv(const ir::Node& node) : conv(conv_geometry(node)), pool(pool_geometry(node)) {
@@ -50,6 +57,8 @@ struct PooledConv {
     for (int64_t row = 0; row < rows; ++row) {
       row_offsets.push_back(row / conv.filter[1] * plane_floats +
                             row % conv.filter[1] * row_floats);
+      window_rows.push_back(
+          {static_cast<int32_t>(row_offsets.back()), static_cast<int32_t>(row * run)});
     }
     for (size_t axis = 0; axis < 3; ++axis) {
       field[axis] = pool.window[axis] - 1 + conv.filter[axis];
@@ -122,6 +131,7 @@ struct PooledConv {
   std::vector<Extents> positions;    // in a pooling window
   std::vector<int32_t> offsets;      // where their windows start in x, relative to the first
   std::vector<int64_t> row_offsets;  // where the rows of a window start, relative to the window
+  std::vector<WindowRow> window_rows;  // the same, and where they start in a filter
   // The field of a pooled pixel: all windows of its positions. A pixel at the edge has a copy of
   // its field with zeros outside the input, in which no window is cut.
   Extents field;
