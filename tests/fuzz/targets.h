@@ -47,6 +47,7 @@ void yaml(Input input);
 
 // Targets of the server, in server/; only its builds have them.
 void grpc_frames(Input input);
+void h2_frames(Input input);
 void http_body(Input input);
 void protobuf_request(Input input);
 

@@ -34,14 +34,14 @@ std::vector<Number> numbers(std::span<const std::byte> data) {
 template <typename Number>
 std::vector<Number> numbers_in(const TensorProto& proto) {
   InputMemory memory;
-  const auto tensor = tensor_of("x", proto, kMost, memory);
+  const auto tensor = tensor_of("x", proto, {.bytes = kMost}, memory);
   EXPECT_TRUE(tensor) << tensor.status().message;
   return tensor ? numbers<Number>(tensor->data) : std::vector<Number>();
 }
 
 std::string failure_of(const TensorProto& proto) {
   InputMemory memory;
-  const auto tensor = tensor_of("x", proto, kMost, memory);
+  const auto tensor = tensor_of("x", proto, {.bytes = kMost}, memory);
   EXPECT_EQ(tensor.status().code, Code::invalid_argument);
   return tensor.status().message;
 }
@@ -51,7 +51,7 @@ TEST(GrpcTensors, NumbersAreViewsOfTheMessage) {
   proto.add_float_val(1);
   proto.add_float_val(2);
   InputMemory memory;
-  auto tensor = tensor_of("x", proto, kMost, memory);
+  auto tensor = tensor_of("x", proto, {.bytes = kMost}, memory);
   ASSERT_TRUE(tensor);
   EXPECT_EQ(tensor->shape, (std::vector<int64_t>{2, 1}));
   EXPECT_EQ(numbers<float>(tensor->data), (std::vector<float>{1, 2}));
@@ -59,7 +59,7 @@ TEST(GrpcTensors, NumbersAreViewsOfTheMessage) {
   const float other[] = {3, 4};
   proto.clear_float_val();
   proto.set_tensor_content(other, sizeof(other));
-  tensor = tensor_of("x", proto, kMost, memory);
+  tensor = tensor_of("x", proto, {.bytes = kMost}, memory);
   ASSERT_TRUE(tensor);
   EXPECT_EQ(numbers<float>(tensor->data), (std::vector<float>{3, 4}));
   EXPECT_TRUE(memory.empty());
@@ -95,7 +95,7 @@ TEST(GrpcTensors, StringsArePictures) {
   EXPECT_SAYS(failure_of(proto), "expected 2 elements", "got 1");
   proto.add_string_val("d");
   InputMemory memory;
-  const auto tensor = tensor_of("x", proto, kMost, memory);
+  const auto tensor = tensor_of("x", proto, {.bytes = kMost}, memory);
   ASSERT_TRUE(tensor);
   EXPECT_EQ(tensor->type, ElementType::bytes);
   EXPECT_EQ(tensor->elements, (std::vector<std::string_view>{"abc", "d"}));

@@ -118,7 +118,9 @@ TEST(GrpcTransport, TlsWithCertificatesOfClients) {
   options.tls_certificate = path("server.pem");
   options.tls_key = path("server.key");
   options.tls_client_ca = path("client.pem");
+  options.unix_socket = path("socket");
   SmallServer small(options);
+  EXPECT_EQ(infer(channel_to("unix:" + path("socket"))).error_message(), "");  // needs none
   const std::string place = "localhost:" + std::to_string(small.server->port());
   ::grpc::SslCredentialsOptions tls{.pem_root_certs = text_of(path("server.pem"))};
   ::grpc::ClientContext context;

@@ -13,7 +13,8 @@
 namespace pando::http {
 
 // Answers by path: "/echo" all bytes at the end, "/large" 100,000 bytes, "/stream" each part at
-// once, "/refuse" without a body, "/never" not at all.
+// once, "/authority" whom the client believes to ask, "/refuse" without a body, "/never" not at
+// all, "/huge" 32 MB after answer_huge().
 class EchoCalls : public CallService {
  public:
   std::shared_ptr<CallHandler> begin(const CallHead& head,
@@ -22,9 +23,23 @@ class EchoCalls : public CallService {
       sink->send({.is_last = true, .trailers = {{"grpc-status", "5"}}});
       return nullptr;
     }
+    if (head.path == "/authority") {
+      sink->send({.data = std::string(head.header(":authority")), .is_last = true});
+      return nullptr;
+    }
     return std::make_shared<Echo>(std::string(head.path), std::move(sink), *this);
   }
 
+  void answer_huge() {
+    const std::lock_guard lock(mutex_);
+    huge_->send({.data = std::string(32 << 20, 'x'), .is_last = true});
+    (*huge_->waker())();
+    huge_.reset();
+  }
+  bool has_huge() {
+    const std::lock_guard lock(mutex_);
+    return huge_ != nullptr;
+  }
   int over() {
     const std::lock_guard lock(mutex_);
     return over_;
@@ -42,6 +57,11 @@ class EchoCalls : public CallService {
     }
     void on_end() override {
       if (path_ == "/never") return;
+      if (path_ == "/huge") {
+        const std::lock_guard lock(calls_.mutex_);
+        calls_.huge_ = sink_;
+        return;
+      }
       if (path_ == "/large") received_ = std::string(100'000, 'x');
       // From another thread, as the model server does.
       if (path_ == "/stream") received_.clear();
@@ -66,6 +86,7 @@ class EchoCalls : public CallService {
 
   std::mutex mutex_;
   int over_ = 0;
+  std::shared_ptr<CallSink> huge_;
 };
 
 }  // namespace pando::http

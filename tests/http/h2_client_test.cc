@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pando/base/error.h"
 #include "tests/http/echo_calls.h"
 #include "tests/support/expect_error.h"
 
@@ -41,6 +42,20 @@ TEST_F(H2Calls, WaitsForBytesAndTrailers) {
   }
   EXPECT_EQ(*call("/refuse", "abc").header("grpc-status"), "5");
   EXPECT_EQ(server->connections(), 1);
+}
+
+TEST_F(H2Calls, NamesTheServer) {
+  start();
+  EXPECT_EQ(call("/authority", "").body, concat("127.0.0.1:", server->port()));
+  H2ServerOptions options;
+  options.address = "::1";
+  try {
+    server = std::make_unique<H2Server>(options, calls);
+  } catch (const IoError&) {
+    GTEST_SKIP() << "this machine has no IPv6";
+  }
+  client = std::make_unique<CallClient>("::1", server->port());
+  EXPECT_EQ(call("/authority", "").body, concat("[::1]:", server->port()));
 }
 
 TEST_F(H2Calls, GivesUpAndGoesOn) {

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -41,7 +42,14 @@ class Request(unittest.TestCase):
         for line in LINES:
             self.assertIn(line, result.stdout)
         self.assertIn("Processed num_images * num_threads: 12 * 2 = 24", result.stdout)
-        self.assertIn("-- Latency for batch: ", result.stdout)
+        times = [float(time) for time in re.findall(r"^-- Latency for batch: ([\d.]+) ms\.$", result.stdout, re.M)]
+        self.assertEqual(len(times), 4)
+        # Behind them, what they are together.
+        found = re.search(r"^-- Latency of worker 0: avg ([\d.]+) ms, min ([\d.]+) ms, max ([\d.]+) ms\.\nAll done$",
+                          result.stdout, re.M)
+        average, least, most = map(float, found.groups())
+        self.assertEqual((least, most), (min(times), max(times)))
+        self.assertAlmostEqual(average, sum(times) / 4, places=2)
         written = json.loads(figures.read_text())
         self.assertEqual((written["answers"], written["samples"]), (8, 24))
         self.assertIn("</svg>", (FOLDER / "latency.svg").read_text())
@@ -75,7 +83,16 @@ class Request(unittest.TestCase):
             (FOLDER / "pictures" / name).mkdir(parents=True)
             write_png(FOLDER / "pictures" / name / "a.png")
         (FOLDER / "pictures/Bag/broken.png").write_bytes(b"no picture")
-        result = request("pictures", "--export-dir", str(base), "--model-name", "m", "--port", "-1", "--top", "2")
+        classes = {}
+        for protocol in ("grpc", "rest", "oip", "oip-grpc"):
+            with self.subTest(protocol):
+                classes[protocol] = self.classify(base, protocol)
+        self.assertEqual(len(set(classes.values())), 1, classes)
+
+    def classify(self, base, protocol):
+        """Returns what the answer says of one picture, without the time."""
+        result = request("pictures", "--export-dir", str(base), "--model-name", "m", "--port", "-1", "--top", "2",
+                         "--protocol", protocol)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)  # one cannot be read
         lines = {line.split()[0]: line for line in result.stdout.splitlines()}
         self.assertRegex(lines["pictures/Trouser/a.png"], r" Trouser +[\d.]+ ms(  \S+ [\d.]+){2}$")
@@ -84,6 +101,11 @@ class Request(unittest.TestCase):
         # The class with the highest probability stands first behind the time.
         right = sum(lines[f"pictures/{name}/a.png"].split(" ms", 1)[1].split()[0] == name for name in ("Trouser", "Bag"))
         self.assertIn(f"Right: {right} of 2 pictures", lines["Right:"])
+        return lines["pictures/Bag/a.png"].split(" ms", 1)[1]
+
+    def test_says_what_it_ignores(self):
+        result = request("--host", "127.0.0.1", "--port", "1", "--timeout", "0.5", "--use-async")
+        self.assertEqual(result.stdout.count("warning: --use-async is ignored: "), 1, result.stdout)
 
     def test_gives_up_in_time(self):
         """A server that accepts connections and says nothing."""

@@ -10,6 +10,7 @@ class FakeServable : public Servable {
   FakeServable(std::vector<TensorInfo> inputs, bool pictures) {
     inputs_ = std::move(inputs);
     network_inputs_ = inputs_;
+    max_request_samples_ = 8;
     if (pictures) {
       facts_.pictures = PicturePreparation{.height = 4, .width = 4, .short_side = 4};
       inputs_[0] = {inputs_[0].name, ElementType::bytes, {-1}};
@@ -41,6 +42,19 @@ TEST(Servable, AcceptsWhatItCanPrepare) {
   EXPECT_EQ(numbers.accepted_shape(numbers.inputs()[0], ElementType::f32), shape);
   EXPECT_EQ(numbers.accepted_shape(numbers.inputs()[0], ElementType::u8), std::nullopt);
   EXPECT_EQ(numbers.accepted_shape(numbers.inputs()[0], ElementType::bytes), std::nullopt);
+}
+
+TEST(Servable, TakesShapesOfItsInputs) {
+  const FakeServable model({{"x", ElementType::f32, {-1, 4}}}, false);
+  const TensorInfo& input = model.inputs()[0];
+  EXPECT_TRUE(model.takes(input, ElementType::f32, {8, 4}));
+  EXPECT_FALSE(
+      model.takes(input, ElementType::f32, {9, 4}));  // more samples than a request may have
+  EXPECT_FALSE(model.takes(input, ElementType::f32, {0, 4}));
+  EXPECT_FALSE(model.takes(input, ElementType::f32, {8, 5}));
+  EXPECT_FALSE(model.takes(input, ElementType::f32, {8, 4, 1}));
+  EXPECT_FALSE(model.takes(input, ElementType::f32, {}));
+  EXPECT_FALSE(model.takes(input, ElementType::i32, {8, 4}));
 }
 
 TEST(Servable, NamesItsTypes) {

@@ -43,12 +43,15 @@ def run(*command, **options):
 class Server:
     """A server that has said that it is ready."""
 
-    def __init__(self, *flags, ready=True):
+    def __init__(self, *flags, ready=True, environment=None):
         self.process = subprocess.Popen([PANDO, "serve", "--rest_api_port=-1", "--port=-1", *flags],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env=dict(os.environ, **(environment or {})))
         self.line = self.process.stdout.readline()
         found = re.search(r":(\d+)/", self.line)
         self.port = int(found[1]) if found else None
+        found = re.search(r"grpc://[^ ]*:(\d+)", self.line)
+        self.rpc = int(found[1]) if found else None
         if ready and "ready after" not in self.line:
             self.process.kill()
             raise AssertionError(self.line + self.process.communicate()[1])
@@ -77,6 +80,37 @@ class Server:
         status, body = self.ask("POST", f"/v1/models/{model}:predict",
                                 json.dumps({"instances": [NESTED]}))
         return status, json.loads(body)
+
+
+def h2_frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def h2_call(stream, path, data, ends=True):
+    """The frames of a call over HTTP/2, its headers without compression."""
+    def text(value):
+        return bytes([len(value)]) + value.encode()
+
+    headers = {":method": "POST", ":scheme": "http", ":path": path, ":authority": "a", "content-type": "application/grpc"}
+    block = b"".join(b"\0" + text(name) + text(value) for name, value in headers.items())
+    return h2_frame(1, 4, stream, block) + h2_frame(0, 1 if ends else 0, stream, data)
+
+
+def h2_connection(port):
+    client = socket.create_connection(("127.0.0.1", port), timeout=60)
+    client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + h2_frame(4, 0, 0))
+    return client
+
+
+def h2_receive(stream):
+    """Kind and flags of the next frame of a call, from a file of the socket."""
+    while True:
+        head = stream.read(9)
+        if len(head) < 9:
+            return None, 0
+        stream.read(int.from_bytes(head[:3], "big"))
+        if head[5:] != b"\0\0\0\0":
+            return head[3], head[4]
 
 
 class ServeProgram(unittest.TestCase):
@@ -144,6 +178,29 @@ class ServeProgram(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count('"predictions"'), 2, result.stdout)
         self.assertEqual(result.stdout.count("AVAILABLE"), 4, result.stdout)  # said by each server, and answered
+        self.check_the_guide_of_grpc(guide, folder)
+
+    def check_the_guide_of_grpc(self, guide, folder):
+        try:
+            import grpc  # noqa: F401: of a command
+        except ImportError:
+            if os.environ.get("PANDO_EXTERNAL") == "1":
+                raise
+            self.skipTest("needs python3-grpcio")
+        (folder / "python3").symlink_to(sys.executable)  # which has grpc
+        script = re.search(r"serve_program_test.py runs this too.*?```sh\n(.*?)```", guide, re.S)[1]
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        script = re.sub(r"^(pando serve .*?) &", rf"\1 --rest_api_port=-1 --port={port} &", script, flags=re.M)
+        script = script.replace("8500", str(port)).replace("--model-name fashion", f"--port {port} --model-name fashion")
+        result = run("bash", "-euxo", "pipefail", "-c", script, cwd=folder,
+                     env=dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}"))
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("SERVING", result.stdout)
+        self.assertEqual(len(re.findall(r"^picture\.png .* ms ", result.stdout, re.M)), 2, result.stdout)
+        self.assertEqual(result.stdout.count("Average throughput: "), 2, result.stdout)
+        self.assertIn("</svg>", (folder / "latency.svg").read_text())
 
     def test_curl_and_unix_socket(self):
         path = FOLDER / "socket"
@@ -265,6 +322,28 @@ class ServeProgram(unittest.TestCase):
         self.assertEqual([line["status"] for line in lines], [401, 401, 200, 200, 200])
         self.assertNotIn("s3cret", log.read_text())
 
+    def test_limits_log_and_metrics_of_grpc(self):
+        log = FOLDER / "calls.log"
+        with Server(self.model, f"--access-log={log}", "--header-timeout=0.5", "--idle-timeout=0.5") as server:
+            with h2_connection(server.rpc) as client, client.makefile("rb") as stream:
+                client.sendall(h2_call(1, "/grpc.health.v1.Health/Check", bytes(5)))
+                self.assertEqual([h2_receive(stream) for _ in range(3)], [(1, 4), (0, 0), (1, 5)])
+                text = server.ask("GET", "/metrics")[1].decode()
+                self.assertIn("pando_grpc_connections 1", text)
+                self.assertIn("pando_grpc_open_calls 0", text)
+                # It says nothing, is sent a ping, and does not answer that.
+            with socket.create_connection(("127.0.0.1", server.rpc), timeout=60) as silent:
+                silent.sendall(b"PRI * HT")
+                silent.recv(1000)  # the settings of the server
+                while silent.recv(1000):
+                    pass
+            self.assertEqual(server.stop(), 0)
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        calls = [line for line in lines if "grpc_status" in line]
+        self.assertEqual(len(calls), 1, lines)
+        self.assertEqual((calls[0]["target"], calls[0]["status"], calls[0]["grpc_status"]),
+                         ("/grpc.health.v1.Health/Check", 200, "0"))
+
     def test_names_never_leave_the_base(self):
         with Server(self.model) as server:
             ways = ["..", "%2e%2e", "..%2f..", "mnist%2f..%2f1", ".", "%2e", "mnist%00", "%c0%ae%c0%ae",
@@ -299,8 +378,7 @@ class ServeProgram(unittest.TestCase):
             for port in (server.port, rpc):
                 at = [place for place in places if place.endswith(f":{port:04X}")]
                 self.assertEqual(len(at), 1)
-                # 127.0.0.1, which gRPC writes as an address of version 6.
-                self.assertRegex(at[0], "^(0000000000000000FFFF0000)?0100007F:")
+                self.assertRegex(at[0], "^0100007F:")  # 127.0.0.1
 
     def test_wrong_commands(self):
         for flags, code, word in (
@@ -346,6 +424,11 @@ class ServeProgram(unittest.TestCase):
             self.assertIn(b"Retry-After", answer)
             for client in sockets:
                 client.close()
+            with h2_connection(server.rpc) as client, client.makefile("rb") as stream:
+                announced = b"\0" + struct.pack(">I", 60_000_000) + b"x"
+                for i in range(12):
+                    client.sendall(h2_call(2 * i + 1, "/tensorflow.serving.PredictionService/Predict", announced, False))
+                self.assertEqual(h2_receive(stream), (1, 5))  # a refusal: headers that end the call
             for _ in range(100):  # the server sees soon that they are gone
                 if server.predict()[0] == 200:
                     break
@@ -396,6 +479,19 @@ class ServeProgram(unittest.TestCase):
                          f"--port={taken.getsockname()[1]}")
             self.assertEqual(result.returncode, 1)
             self.assertIn("cannot listen", result.stderr)
+
+    def test_tells_systemd(self):
+        for name in (str(FOLDER / "notify"), "@pando-notify-%d" % os.getpid()):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+                systemd.bind(name.replace("@", "\0"))
+                systemd.settimeout(60)
+                with Server(self.model, environment={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "100000"}) as server:
+                    told = set()
+                    while not told >= {"READY=1", "WATCHDOG=1"}:
+                        told.add(systemd.recv(1000).decode().splitlines()[0])
+                    self.assertEqual(server.stop(), 0)
+                    while "STOPPING=1" not in told:
+                        told.add(systemd.recv(1000).decode())
 
     def test_says_how_to_get_the_server(self):
         lonely = FOLDER / "lonely"

@@ -13,8 +13,9 @@ namespace {
 std::atomic<bool> counting = false;
 std::atomic<int64_t> allocations = 0;
 
-void count_one() {
+bool count_one() {
   if (counting.load(std::memory_order_relaxed)) ++allocations;
+  return true;
 }
 
 }  // namespace

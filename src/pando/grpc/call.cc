@@ -14,13 +14,24 @@ using serve::Code;
 using serve::failure;
 using serve::Status;
 
-constexpr int64_t kMostHeldBytes = int64_t{1} << 30;  // of all requests that are not complete
-// zlib packs nothing further than this, so only the size is limited.
-constexpr double kAnyRatio = 2000;
+constexpr double kMostRatio = 100;  // of an unpacked message to a packed one
+constexpr int64_t kAnyRatioBytes =
+    1 << 20;  // that may be packed by any ratio: pictures of one colour
+constexpr std::string_view kTooMuchHeld =
+    "the server holds too many large requests at once; try again later";
 
 // Messages may repeat what the client sent. nghttp2 sends no more than 64 KiB of trailers, and
 // clients accept less.
 constexpr size_t kMostStatusText = 1024;
+
+thread_local HeldBytes* counting = nullptr;
+
+void* allocate_counted(size_t bytes) {
+  if (counting != nullptr) counting->hold(static_cast<int64_t>(bytes));
+  return ::operator new(bytes);
+}
+
+void deallocate_counted(void* memory, size_t) { ::operator delete(memory); }
 
 Status too_large(const CallStart& start, int64_t length) {
   return failure(Code::resource_exhausted, "Received message larger than max (", length, " vs. ",
@@ -68,6 +79,9 @@ Status status_of(const std::exception& error) {
   if (own != nullptr && own->kind() == ErrorKind::invalid_argument) {
     return failure(Code::invalid_argument, error.what());
   }
+  if (dynamic_cast<const TooMuchHeld*>(&error) != nullptr) {
+    return failure(Code::resource_exhausted, kTooMuchHeld);
+  }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     return failure(
         Code::resource_exhausted,
@@ -76,32 +90,56 @@ Status status_of(const std::exception& error) {
   return failure(Code::internal, "the request could not be answered");
 }
 
-Call::~Call() { shared().held_bytes -= counted_; }
+CountingScope::CountingScope(HeldBytes& held) { counting = &held; }
+CountingScope::~CountingScope() { counting = nullptr; }
 
-bool Call::count_held() {
-  const int64_t more = splitter_.held() - counted_;
-  counted_ += more;
-  return (shared().held_bytes += more) <= kMostHeldBytes || more <= 0;
+google::protobuf::ArenaOptions counting_arena(char* block, size_t bytes) {
+  google::protobuf::ArenaOptions options;
+  options.initial_block = block;
+  options.initial_block_size = bytes;
+  options.block_alloc = allocate_counted;
+  options.block_dealloc = deallocate_counted;
+  return options;
+}
+
+void Call::count_received() {
+  const int64_t more = splitter_.held() - received_;
+  if (more == 0) return;
+  if (more > 0) {
+    held_.hold(more);
+  } else {
+    held_.give_back(-more);
+  }
+  received_ += more;
 }
 
 void Call::on_data(std::string_view bytes) {
-  using Found = MessageSplitter::Found;
   try {
-    MessageSplitter::Message message;
-    while (!has_ended_) {
-      switch (splitter_.next(bytes, message)) {
-        case Found::nothing:
-          if (count_held()) return;
-          return end(failure(Code::resource_exhausted,
-                             "the server holds too many large requests at once; try again later"));
-        case Found::message: take(message); break;
-        case Found::too_large: return end(too_large(start_, splitter_.length()));
-        case Found::broken: return end(failure(Code::internal, "expected a message of gRPC"));
-      }
-    }
+    read(bytes);
   } catch (const std::exception& error) {
-    end(status_of(error));
+    end_for(error);
   }
+  forget_if_ended();
+}
+
+void Call::read(std::string_view bytes) {
+  using Found = MessageSplitter::Found;
+  MessageSplitter::Message message;
+  while (!has_ended_) {
+    switch (splitter_.next(bytes, message)) {
+      case Found::nothing: return count_received();
+      case Found::message: take(message); break;
+      case Found::too_large: return end(too_large(start_, splitter_.length()));
+      case Found::broken: return end(failure(Code::internal, "expected a message of gRPC"));
+    }
+  }
+}
+
+// A call that is refused has little to wait for: what it holds must not wait for its client.
+void Call::forget_if_ended() {
+  if (!has_ended_) return;
+  splitter_.drop();
+  forget();
 }
 
 void Call::take(const MessageSplitter::Message& message) {
@@ -109,32 +147,40 @@ void Call::take(const MessageSplitter::Message& message) {
   if (start_.packing == Packing::none) {
     return end(failure(Code::internal, "the message is packed, but grpc-encoding says it is not"));
   }
-  const int64_t most = start_.max_message_bytes;
+  const http::InflateLimits limits = {
+      .bytes = start_.max_message_bytes, .ratio = kMostRatio, .any_ratio_bytes = kAnyRatioBytes};
   std::string unpacked;
-  switch (http::inflate_body(message.bytes, {.bytes = most, .ratio = kAnyRatio}, unpacked)) {
+  switch (http::inflate_body(message.bytes, limits, unpacked)) {
     case http::InflateResult::done: return on_message(unpacked);
     case http::InflateResult::broken:
       return end(
           failure(Code::invalid_argument,
                   "expected a complete gzip or deflate stream, got a truncated or damaged one"));
-    case http::InflateResult::too_large: return end(too_large(start_, most + 1));
+    case http::InflateResult::too_large:
+      return end(failure(Code::resource_exhausted, "expected a message that unpacks to at most ",
+                         limits.bytes, " bytes and to ", kMostRatio, " times its size"));
   }
 }
 
 void Call::on_end() {
   if (has_ended_) return;
   try {
-    if (splitter_.is_between()) return on_complete();
-    end(failure(Code::internal, "the call ended within a message"));
+    if (splitter_.is_between()) {
+      on_complete();
+    } else {
+      end(failure(Code::internal, "the call ended within a message"));
+    }
   } catch (const std::exception& error) {
-    end(status_of(error));
+    end_for(error);
   }
+  forget_if_ended();
 }
 
 void Call::on_late(http::Clock::time_point now) {
   if (now < start_.deadline) return;
   *cancelled_ = true;
   end(failure(Code::deadline_exceeded, "Deadline Exceeded"));
+  forget_if_ended();
 }
 
 void Call::send(const google::protobuf::MessageLite& message) {
@@ -147,6 +193,14 @@ void Call::end(const Status& status, const google::protobuf::MessageLite* messag
   if (!has_ended_.exchange(true)) start_.sink->send(std::move(part));
 }
 
+void Call::end_for(const std::exception& error) noexcept {
+  try {
+    end(status_of(error));
+  } catch (const std::exception&) {
+    if (!has_ended_.exchange(true)) start_.sink->fail();  // there is no memory for a status
+  }
+}
+
 bool Call::parse(std::string_view bytes, google::protobuf::MessageLite& message) {
   if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return true;
   end(failure(Code::invalid_argument, "expected a message of type ", message.GetTypeName()));
@@ -155,12 +209,19 @@ bool Call::parse(std::string_view bytes, google::protobuf::MessageLite& message)
 
 void UnaryCall::on_message(std::string_view message) {
   if (has_message_) return end(failure(Code::invalid_argument, "expected one message, got two"));
+  held().hold(static_cast<int64_t>(message.size()));  // its texts are not in the arena
+  const CountingScope scope(held());
   has_message_ = parse(message, request());
 }
 
 void UnaryCall::on_complete() {
   if (!has_message_) return end(failure(Code::invalid_argument, "expected a message, got none"));
   run();
+}
+
+void UnaryCall::forget() {
+  arena_.Reset();
+  held().release();
 }
 
 void ModelCall::run() {
@@ -173,18 +234,31 @@ void ModelCall::run() {
   request->caller_helps = shared().helps;
   // The callback keeps this call, whose messages the request reads.
   auto self = std::static_pointer_cast<ModelCall>(shared_from_this());
+  is_at_model_ = true;
   shared().models.submit(
       std::move(*request),
       [self](const serve::Result<serve::InferResponse>& result) { self->answer(result); });
 }
 
 void ModelCall::answer(const serve::Result<serve::InferResponse>& result) {
-  if (!result) return end(result.status());
   try {
-    end({}, &write(*result));
+    if (!result) {
+      end(result.status());
+    } else if (!has_ended()) {
+      const CountingScope scope(held());
+      end({}, &write(*result));
+    }
   } catch (const std::exception& error) {
-    end(status_of(error));
+    end_for(error);
   }
+  memory_.clear();
+  UnaryCall::forget();
+}
+
+void ModelCall::forget() {
+  if (is_at_model_) return;  // answer() does so
+  memory_.clear();
+  UnaryCall::forget();
 }
 
 }  // namespace pando::grpc

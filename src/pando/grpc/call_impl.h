@@ -16,6 +16,7 @@
 #include <google/protobuf/message.h>
 
 #include "pando/grpc/framing_impl.h"
+#include "pando/grpc/held_impl.h"
 #include "pando/grpc/server.h"
 #include "pando/grpc/tensors_impl.h"
 #include "pando/http/h2_call.h"
@@ -28,12 +29,14 @@ struct Shared {
       : options(std::move(options_in)),
         models(models_in),
         io_threads(options.io_threads > 0 ? options.io_threads : models.reading_threads()),
-        helps(models.may_help(io_threads)) {}
+        helps(models.may_help(io_threads)) {
+    held.most = options.max_held_bytes;
+  }
   const ServerOptions options;
   serve::ModelServer& models;
   const int io_threads;
-  const bool helps;                    // the threads compute short requests themselves
-  std::atomic<int64_t> held_bytes{0};  // of requests that are not complete
+  const bool helps;  // the threads compute short requests themselves
+  HeldLimit held;    // by requests that are not answered
   std::atomic<bool> stopping{false};
 };
 
@@ -53,10 +56,21 @@ void refuse(http::CallSink& sink, const serve::Status& status);
 // What an exception tells the client.
 serve::Status status_of(const std::exception& error);
 
+// While it lives, what arenas of counting_arena() take on this thread counts as held. An arena that
+// would take too much throws TooMuchHeld.
+class CountingScope {
+ public:
+  explicit CountingScope(HeldBytes& held);
+  ~CountingScope();
+  CountingScope(const CountingScope&) = delete;
+  CountingScope& operator=(const CountingScope&) = delete;
+};
+google::protobuf::ArenaOptions counting_arena(char* block, size_t bytes);
+
 class Call : public http::CallHandler, public std::enable_shared_from_this<Call> {
  public:
   explicit Call(CallStart start) : start_(std::move(start)) {}
-  ~Call() override;
+  ~Call() override = default;
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -67,15 +81,19 @@ class Call : public http::CallHandler, public std::enable_shared_from_this<Call>
   bool may_idle() const override { return false; }
 
   bool is_over() const { return *cancelled_; }  // from any thread
+  bool has_ended() const { return has_ended_; }
   // From any thread, but by one only. Another one than the connection's calls wake() afterwards.
   void send(const google::protobuf::MessageLite& message);
   // Ends the call; with a message, unless it is null. Only the first call counts.
   void end(const serve::Status& status, const google::protobuf::MessageLite* message = nullptr);
+  void end_for(const std::exception& error) noexcept;  // the first exception of a call
   void wake() const { (*start_.sink->waker())(); }
 
  protected:
   virtual void on_message(std::string_view message) = 0;  // a whole one, unpacked
   virtual void on_complete() = 0;                         // no message follows
+  // The call has ended: frees what it holds, unless another thread needs it.
+  virtual void forget() {}
 
   Shared& shared() const { return *start_.shared; }
   const CallStart& start() const { return start_; }
@@ -83,15 +101,19 @@ class Call : public http::CallHandler, public std::enable_shared_from_this<Call>
   serve::Clock::time_point began() const { return began_; }
   // Reads a message; false: it was none of this type, and the call has ended.
   bool parse(std::string_view bytes, google::protobuf::MessageLite& message);
+  HeldBytes& held() { return held_; }
 
  private:
+  void read(std::string_view bytes);
   void take(const MessageSplitter::Message& message);
-  bool count_held();
+  void count_received();
+  void forget_if_ended();
 
   const CallStart start_;
   const serve::Clock::time_point began_ = serve::Clock::now();
   MessageSplitter splitter_{start_.max_message_bytes};
-  int64_t counted_ = 0;  // of Shared::held_bytes
+  HeldBytes held_{start_.shared->held};
+  int64_t received_ = 0;  // of them: bytes of a message that is not complete
   std::atomic<bool> has_ended_{false};
   // Shared with the request, which may outlive the call in the queue of the model.
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
@@ -107,6 +129,7 @@ class UnaryCall : public Call {
   virtual void run() = 0;
   void on_message(std::string_view message) final;
   void on_complete() final;
+  void forget() override;
 
   google::protobuf::Arena* arena() { return &arena_; }
 
@@ -114,7 +137,7 @@ class UnaryCall : public Call {
   bool has_message_ = false;
   // Most messages without their tensors fit here.
   alignas(16) char block_[1024];
-  google::protobuf::Arena arena_{block_, sizeof(block_)};
+  google::protobuf::Arena arena_{counting_arena(block_, sizeof(block_))};
 };
 
 // A call that waits for a model.
@@ -130,9 +153,11 @@ class ModelCall : public UnaryCall {
 
  private:
   void run() final;
+  void forget() final;
   void answer(const serve::Result<serve::InferResponse>& result);
 
-  InputMemory memory_;
+  InputMemory memory_{held()};
+  bool is_at_model_ = false;  // which reads the message and answers
 };
 
 // One method of a service.

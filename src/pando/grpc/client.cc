@@ -10,6 +10,7 @@
 #include <tensorflow_serving.pb.h>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/grpc/framing_impl.h"
 #include "pando/grpc/tensors_impl.h"
@@ -52,6 +53,8 @@ std::string frame_of(const google::protobuf::MessageLite& message) {
   return frame;
 }
 
+const std::string kOip = "/inference.GRPCInferenceService/";
+
 std::string method_path(const char* method) {
   return concat("/tensorflow.serving.PredictionService/", method);
 }
@@ -92,7 +95,42 @@ struct Client::Impl {
            answer.ParseFromArray(message.bytes.data(), static_cast<int>(message.bytes.size()));
   }
 
+  // The protocol has numbers only; the description of the model has their names.
+  serve::Result<Classes> classify_by_oip(const std::string& picture,
+                                         std::chrono::duration<double> at_most) {
+    if (description.inputs_size() == 0) {
+      inference::ModelMetadataRequest question;
+      question.set_name(options.model);
+      const serve::Status status =
+          call(kOip + "ModelMetadata", frame_of(question), description, at_most);
+      if (!status.ok()) return status;
+      if (description.inputs_size() == 0) {
+        return serve::failure(Code::internal, "the server tells no inputs");
+      }
+    }
+    inference::ModelInferRequest request;
+    request.set_model_name(options.model);
+    auto& input = *request.add_inputs();
+    input.set_name(description.inputs(0).name());
+    input.set_datatype("BYTES");
+    input.add_shape(1);
+    input.mutable_contents()->add_bytes_contents(picture);
+    inference::ModelInferResponse response;
+    const serve::Status status = call(kOip + "ModelInfer", frame_of(request), response, at_most);
+    if (!status.ok()) return status;
+    if (response.outputs_size() == 0) return serve::failure(Code::internal, "no outputs");
+    const auto& scores = response.outputs(0).contents().fp32_contents();
+    std::vector<std::string> labels;
+    const auto found = description.properties().find("labels");
+    if (found != description.properties().end()) {
+      const auto json = Json::try_parse(found->second);
+      if (json) labels = json->get<std::vector<std::string>>();
+    }
+    return named_classes({scores.begin(), scores.end()}, labels);
+  }
+
   const ClientOptions options;
+  inference::ModelMetadataResponse description;  // by classify_by_oip()
   http::CallClient connection;
   std::string prepared;  // by prepare()
 };
@@ -162,15 +200,28 @@ void Client::prepare(const serve::InputTensor& input) {
 serve::Status Client::infer(std::chrono::duration<double> at_most) {
   if (impl_->options.open_inference) {
     inference::ModelInferResponse response;
-    return impl_->call("/inference.GRPCInferenceService/ModelInfer", impl_->prepared, response,
-                       at_most);
+    return impl_->call(kOip + "ModelInfer", impl_->prepared, response, at_most);
   }
   tfs::PredictResponse response;
   return impl_->call(method_path("Predict"), impl_->prepared, response, at_most);
 }
 
-serve::Result<std::vector<std::pair<std::string, float>>> Client::classify(
-    const std::string& picture, std::chrono::duration<double> at_most) {
+void sort(Classes& classes) {
+  std::ranges::stable_sort(classes, std::greater<>(), &Classes::value_type::second);
+}
+
+Classes named_classes(const std::vector<float>& scores, const std::vector<std::string>& labels) {
+  Classes classes;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    classes.emplace_back(i < labels.size() ? labels[i] : std::to_string(i), scores[i]);
+  }
+  sort(classes);
+  return classes;
+}
+
+serve::Result<Classes> Client::classify(const std::string& picture,
+                                        std::chrono::duration<double> at_most) {
+  if (impl_->options.open_inference) return impl_->classify_by_oip(picture, at_most);
   tfs::ClassificationRequest request;
   request.mutable_model_spec()->set_name(impl_->options.model);
   auto& example = *request.mutable_input()->mutable_example_list()->add_examples();
@@ -180,13 +231,13 @@ serve::Result<std::vector<std::pair<std::string, float>>> Client::classify(
   const serve::Status status =
       impl_->call(method_path("Classify"), frame_of(request), response, at_most);
   if (!status.ok()) return status;
-  std::vector<std::pair<std::string, float>> classes;
+  Classes classes;
   if (response.result().classifications_size() > 0) {
     for (const auto& one : response.result().classifications(0).classes()) {
       classes.emplace_back(one.label(), one.score());
     }
   }
-  std::ranges::stable_sort(classes, std::greater<>(), &std::pair<std::string, float>::second);
+  sort(classes);
   return classes;
 }
 

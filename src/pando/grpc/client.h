@@ -19,6 +19,12 @@ struct Signature {
   int64_t version = 0;
 };
 
+// Names of classes and their scores, the likeliest first.
+using Classes = std::vector<std::pair<std::string, float>>;
+void sort(Classes& classes);
+// A class without a name has its number.
+Classes named_classes(const std::vector<float>& scores, const std::vector<std::string>& labels);
+
 struct ClientOptions {
   std::string host = "127.0.0.1";
   int port = 8500;
@@ -40,9 +46,9 @@ class Client {
   // What infer() sends from now on; copies it.
   void prepare(const serve::InputTensor& input);
   serve::Status infer(std::chrono::duration<double> at_most);
-  // The likeliest classes of a picture, the best first: names and scores.
-  serve::Result<std::vector<std::pair<std::string, float>>> classify(
-      const std::string& picture, std::chrono::duration<double> at_most);
+  // The classes of a picture, a JPEG or PNG file.
+  serve::Result<Classes> classify(const std::string& picture,
+                                  std::chrono::duration<double> at_most);
 
  private:
   struct Impl;

@@ -36,58 +36,90 @@ std::optional<ElementType> feature_type(const Feature& feature, ElementType want
   return wanted == ElementType::u8 || wanted == ElementType::i32 ? wanted : ElementType::f32;
 }
 
+size_t count_of(const Feature& feature) {
+  return static_cast<size_t>(feature.float_list().value_size() + feature.int64_list().value_size() +
+                             feature.bytes_list().value_size());
+}
+
 template <typename Number>
-void append_numbers(const Feature& feature, std::vector<std::byte>& to) {
-  const auto append = [&](Number number) {
-    const size_t place = to.size();
-    to.resize(place + sizeof(number));
-    std::memcpy(to.data() + place, &number, sizeof(number));
+std::byte* write_numbers(const Feature& feature, std::byte* to) {
+  const auto write = [&](Number number) {
+    std::memcpy(to, &number, sizeof(number));
+    to += sizeof(number);
   };
-  for (const float number : feature.float_list().value()) append(static_cast<Number>(number));
-  for (const int64_t number : feature.int64_list().value()) append(static_cast<Number>(number));
+  for (const float number : feature.float_list().value()) write(static_cast<Number>(number));
+  for (const int64_t number : feature.int64_list().value()) write(static_cast<Number>(number));
+  return to;
 }
 
 class ExampleInput {
  public:
-  ExampleInput(const serve::TensorInfo& info, InputMemory& memory)
-      : info_(info), memory_(memory.emplace_back()) {
+  ExampleInput(const serve::TensorInfo& info, InputMemory& memory) : info_(info), memory_(memory) {
     tensor_.name = info.name;
   }
 
-  Status add(const Feature* feature, int sample) {
+  Status add(const Feature* feature) {
     const auto type = feature == nullptr ? std::nullopt : feature_type(*feature, info_.type);
-    if (!type || (sample > 0 && *type != tensor_.type)) {
-      return failure(Code::invalid_argument, "example ", sample, ": expected a feature '",
+    if (!type || (!features_.empty() && *type != tensor_.type)) {
+      return failure(Code::invalid_argument, "example ", features_.size(), ": expected a feature '",
                      info_.name, "' with the same kind of list in all examples");
     }
     tensor_.type = *type;
-    if (*type == ElementType::bytes) {
-      for (const std::string& value : feature->bytes_list().value()) {
-        tensor_.elements.emplace_back(value);
-      }
-    } else if (*type == ElementType::u8) {
-      append_numbers<uint8_t>(*feature, memory_);
-    } else if (*type == ElementType::i32) {
-      append_numbers<int32_t>(*feature, memory_);
-    } else {
-      append_numbers<float>(*feature, memory_);
-    }
+    features_.push_back(feature);
     return {};
   }
 
-  // The model checks that the elements are as many as the shape has.
-  InputTensor finish(int samples, const serve::Servable& servable) {
+  // All examples may share a large feature, so nothing is copied that the model does not take.
+  Result<InputTensor> finish(const serve::Servable& servable) {
     const auto shape = servable.accepted_shape(info_, tensor_.type);
     tensor_.shape = shape ? *shape : info_.shape;
-    if (!tensor_.shape.empty()) tensor_.shape[0] = samples;
-    tensor_.data = memory_;
+    if (!tensor_.shape.empty()) tensor_.shape[0] = static_cast<int64_t>(features_.size());
+    if (!servable.takes(info_, tensor_.type, tensor_.shape)) return std::move(tensor_);
+    const auto expected = static_cast<size_t>(elements_of(tensor_.shape).value_or(0));
+    size_t count = 0;
+    for (const Feature* const feature : features_) count += count_of(*feature);
+    if (count != expected) {
+      return failure(Code::invalid_argument, "input '", info_.name, "': expected ", expected,
+                     " elements for ", features_.size(), " examples, got ", count);
+    }
+    if (tensor_.type == ElementType::bytes) {
+      take_elements(count);
+    } else {
+      take_numbers(count * serve::size_of(tensor_.type));
+    }
     return std::move(tensor_);
   }
 
  private:
+  void take_elements(size_t count) {
+    memory_.count(count * sizeof(std::string_view));
+    tensor_.elements.reserve(count);
+    for (const Feature* const feature : features_) {
+      for (const std::string& value : feature->bytes_list().value()) {
+        tensor_.elements.emplace_back(value);
+      }
+    }
+  }
+
+  void take_numbers(size_t bytes) {
+    std::byte* const begin = memory_.allocate(bytes);
+    std::byte* to = begin;
+    for (const Feature* const feature : features_) {
+      if (tensor_.type == ElementType::u8) {
+        to = write_numbers<uint8_t>(*feature, to);
+      } else if (tensor_.type == ElementType::i32) {
+        to = write_numbers<int32_t>(*feature, to);
+      } else {
+        to = write_numbers<float>(*feature, to);
+      }
+    }
+    tensor_.data = {begin, bytes};
+  }
+
   const serve::TensorInfo& info_;
-  std::vector<std::byte>& memory_;
+  InputMemory& memory_;
   InputTensor tensor_;
+  std::vector<const Feature*> features_;
 };
 
 }  // namespace
@@ -102,10 +134,12 @@ Result<std::vector<InputTensor>> tensors_of(
     for (int i = 0; i < examples.size(); ++i) {
       const Feature* feature =
           feature_of(examples[i], context, info.name, servable.inputs().size() == 1);
-      const Status status = input.add(feature, i);
+      const Status status = input.add(feature);
       if (!status.ok()) return status;
     }
-    tensors.push_back(input.finish(examples.size(), servable));
+    auto tensor = input.finish(servable);
+    if (!tensor) return tensor.status();
+    tensors.push_back(std::move(*tensor));
   }
   return tensors;
 }

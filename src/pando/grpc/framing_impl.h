@@ -46,6 +46,8 @@ class MessageSplitter {
 
   bool is_between() const { return prefix_bytes_ == 0; }  // after next() has found nothing
   int64_t length() const { return length_; }              // of the last message that has begun
+  // Frees what has been read; nothing can be read any more.
+  void drop() { parts_.reset(); }
   // Bytes of a message that is not complete.
   int64_t held() const { return static_cast<int64_t>(received_); }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <open_inference.pb.h>
 
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 #include "pando/grpc/services_impl.h"
 
@@ -53,6 +54,8 @@ Status tell_metadata(const serve::ModelServer& models,
   answer.set_platform("pando");
   write_metadata((*servable)->inputs(), *answer.mutable_inputs());
   write_metadata((*servable)->outputs(), *answer.mutable_outputs());
+  const std::vector<std::string>& labels = (*servable)->facts().labels;
+  if (!labels.empty()) (*answer.mutable_properties())["labels"] = Json(labels).dump();
   return {};
 }
 

@@ -24,22 +24,32 @@ constexpr OipType kOipTypes[] = {{ElementType::f32, "FP32"},  {ElementType::f16,
                                  {ElementType::bf16, "BF16"}, {ElementType::u8, "UINT8"},
                                  {ElementType::i32, "INT32"}, {ElementType::bytes, "BYTES"}};
 
-// Raw elements of BYTES: a length of four bytes before each.
-Status split_bytes(const std::string& raw, InputTensor& tensor) {
-  for (size_t place = 0; place < raw.size();) {
+// Raw elements of BYTES: a length of four bytes before each. Calls `take` for each; false: the last
+// one is not whole.
+template <typename Take>
+bool split_bytes(std::string_view raw, const Take& take) {
+  while (!raw.empty()) {
     uint32_t length = 0;
-    if (raw.size() - place >= sizeof(length)) {
-      std::memcpy(&length, raw.data() + place, sizeof(length));
-      place += sizeof(length);
-      if (length <= raw.size() - place) {
-        tensor.elements.push_back(std::string_view(raw).substr(place, length));
-        place += length;
-        continue;
-      }
-    }
+    if (raw.size() < sizeof(length)) return false;
+    std::memcpy(&length, raw.data(), sizeof(length));
+    raw.remove_prefix(sizeof(length));
+    if (length > raw.size()) return false;
+    take(raw.substr(0, length));
+    raw.remove_prefix(length);
+  }
+  return true;
+}
+
+// Empty elements take more memory here than in the message, so they are counted first.
+Status take_bytes(const std::string& raw, InputTensor& tensor, InputMemory& memory) {
+  size_t count = 0;
+  if (!split_bytes(raw, [&](std::string_view) { ++count; })) {
     return failure(Code::invalid_argument, "input '", tensor.name,
                    "': raw_input_contents ends within an element");
   }
+  memory.count(count * sizeof(std::string_view));
+  tensor.elements.reserve(count);
+  split_bytes(raw, [&](std::string_view element) { tensor.elements.push_back(element); });
   return {};
 }
 
@@ -53,7 +63,7 @@ std::span<const std::byte> contents_of(const OipInput& input, ElementType type,
   if (type == ElementType::i32) return bytes_of(contents.int_contents());
   if (type != ElementType::u8) return {};
   const auto& list = contents.uint_contents();
-  std::byte* to = allocate(memory, static_cast<size_t>(list.size()));
+  std::byte* to = memory.allocate(static_cast<size_t>(list.size()));
   std::ranges::transform(list, to, [](uint32_t number) { return static_cast<std::byte>(number); });
   return {to, static_cast<size_t>(list.size())};
 }
@@ -78,8 +88,9 @@ Result<InputTensor> oip_tensor(const OipInput& input, const std::string* raw, In
   if (tensor.type == ElementType::bytes) {
     const auto& listed = input.contents().bytes_contents();
     if (raw != nullptr) {
-      status = split_bytes(*raw, tensor);
+      status = take_bytes(*raw, tensor, memory);
     } else {
+      memory.count(static_cast<size_t>(listed.size()) * sizeof(std::string_view));
       tensor.elements.assign(listed.begin(), listed.end());
     }
     got = tensor.elements.size();

@@ -31,6 +31,11 @@ http::H2ServerOptions transport_options(const Shared& shared) {
   own.io_threads = shared.io_threads;
   if (shared.helps) own.after_reads = [&models = shared.models] { return models.help(); };
   own.limits.connections = options.max_connections;
+  own.limits.header_timeout = options.header_timeout;
+  own.limits.body_timeout = options.body_timeout;
+  own.limits.ping_after = options.ping_after;
+  own.outcome = "grpc-status";
+  own.access_log = options.access_log;
   return own;
 }
 
@@ -41,8 +46,7 @@ bool is_grpc(std::string_view type) {
 }
 
 bool has_token(const ServerOptions& options, std::string_view authorization) {
-  return options.token.empty() ||
-         http::equal_in_constant_time(authorization, "Bearer " + options.token);
+  return options.token.empty() || http::is_bearer_of(options.token, authorization);
 }
 
 serve::Clock::time_point deadline_of(const http::CallHead& head) {
@@ -131,6 +135,7 @@ Server::Server(ServerOptions options, serve::ModelServer& models)
 Server::~Server() = default;
 
 int Server::port() const { return impl_->server->port(); }
+int Server::connections() const { return impl_->server->connections(); }
 int64_t Server::open_calls() const { return impl_->server->open_calls(); }
 
 bool Server::drain(std::chrono::milliseconds at_most) {

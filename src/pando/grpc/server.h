@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "pando/http/server_options.h"
 #include "pando/serve/model_server.h"
 
 namespace pando::grpc {
@@ -19,12 +21,18 @@ struct ServerOptions {
   std::string unix_socket;               // listens there too, if not empty
   int64_t max_message_bytes = 64 << 20;  // of a request
   int64_t max_connections = 4096;        // more: the client that waits longest is closed
-  int io_threads = 0;                    // 0: as many as the models advise
-  std::string version;                   // of the program, for clients that ask
+  // That requests hold which are not answered, as they were sent and as tensors; more is refused.
+  int64_t max_held_bytes = int64_t{1} << 30;
+  int io_threads = 0;   // 0: as many as the models advise
+  std::string version;  // of the program, for clients that ask
   // PEM files. With a client_ca, clients need a certificate of it.
   std::string tls_certificate;
   std::string tls_key;
   std::string tls_client_ca;
+  std::chrono::milliseconds header_timeout{5'000};  // of handshakes and of the headers of a call
+  std::chrono::milliseconds body_timeout{30'000};   // without a byte of a request
+  std::chrono::milliseconds ping_after{60'000};     // of silence; closed if there is no answer
+  std::function<void(const http::AccessRecord&)> access_log;  // called by the threads
   std::string token;  // clients must send "authorization: Bearer TOKEN"; empty: none needed
   // What HandleReloadConfigRequest starts from: clients replace its models. Empty: they must not.
   std::optional<serve::ServerConfig> reload_base;
@@ -41,6 +49,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   int port() const;
+  int connections() const;
   int64_t open_calls() const;
   // Tells clients to send no more calls, and waits until all others are answered and their clients
   // have gone. Returns false if the time was too short; the destructor cancels the remaining calls.

@@ -106,7 +106,9 @@ Result<InferRequest> predict_request(const Shared& shared, const tfs::PredictReq
   InferRequest request;
   request.servable = *servable;
   for (const auto& [name, proto] : message.inputs()) {
-    auto tensor = tensor_of(name, proto, shared.options.max_message_bytes, memory);
+    auto tensor =
+        tensor_of(name, proto,
+                  {.bytes = shared.options.max_message_bytes, .servable = servable->get()}, memory);
     if (!tensor) return tensor.status();
     request.inputs.push_back(std::move(*tensor));
   }

@@ -47,7 +47,7 @@ Status shape_of(const tensorflow::TensorProto& proto, InputTensor& tensor) {
 template <typename Number, typename List>
 std::span<const std::byte> narrowed(const List& list, InputMemory& memory) {
   const auto count = static_cast<size_t>(list.size());
-  std::byte* to = allocate(memory, count * sizeof(Number));
+  std::byte* to = memory.allocate(count * sizeof(Number));
   for (size_t i = 0; i < count; ++i) {
     const auto number = static_cast<Number>(list[static_cast<int>(i)]);
     std::memcpy(to + i * sizeof(Number), &number, sizeof(Number));
@@ -73,23 +73,32 @@ std::span<const std::byte> listed(const tensorflow::TensorProto& proto, ElementT
   return {};
 }
 
-// The last number of a list stands for all that are missing.
-Status fill(InputTensor& tensor, size_t bytes, int64_t max_bytes, InputMemory& memory) {
-  if (bytes > static_cast<size_t>(max_bytes)) {
+bool is_taken(const serve::Servable* servable, const InputTensor& tensor) {
+  if (servable == nullptr) return true;
+  const serve::TensorInfo* const info = servable->find_input(tensor.name);
+  return info != nullptr && servable->takes(*info, tensor.type, tensor.shape);
+}
+
+// The last number of a list stands for all that are missing. One number may stand for a large
+// tensor, so the shape is looked at before memory is taken.
+Status fill(InputTensor& tensor, size_t bytes, const FillLimits& limits, InputMemory& memory) {
+  if (!is_taken(limits.servable, tensor)) return {};
+  if (bytes > static_cast<size_t>(limits.bytes)) {
     return failure(Code::invalid_argument, "input '", tensor.name,
                    "': a number that fills the tensor makes ", bytes, " bytes, more than the ",
-                   max_bytes, " of a request");
+                   limits.bytes, " of a request");
   }
   const size_t size = serve::size_of(tensor.type);
   const size_t given = tensor.data.size();
-  std::byte* to = allocate(memory, bytes);
+  std::byte* to = memory.allocate(bytes);
   std::memcpy(to, tensor.data.data(), given);
   for (size_t i = given; i < bytes; i += size) std::memcpy(to + i, to + given - size, size);
   tensor.data = {to, bytes};
   return {};
 }
 
-Status strings_of(const tensorflow::TensorProto& proto, size_t count, InputTensor& tensor) {
+Status strings_of(const tensorflow::TensorProto& proto, size_t count, InputTensor& tensor,
+                  InputMemory& memory) {
   const auto& values = proto.string_val();
   if (!proto.tensor_content().empty()) {
     return failure(Code::invalid_argument, "input '", tensor.name,
@@ -99,6 +108,7 @@ Status strings_of(const tensorflow::TensorProto& proto, size_t count, InputTenso
     return failure(Code::invalid_argument, "input '", tensor.name, "': expected ", count,
                    " elements for its shape, got ", values.size());
   }
+  memory.count(count * sizeof(std::string_view));
   tensor.elements.assign(values.begin(), values.end());
   return {};
 }
@@ -117,8 +127,15 @@ tensorflow::DataType tf_type(ElementType type) {
   return tensorflow::DT_INVALID;
 }
 
-std::byte* allocate(InputMemory& memory, size_t bytes) {
-  return memory.emplace_back(std::max<size_t>(bytes, 1)).data();
+void InputMemory::count(size_t bytes) {
+  if (held_ != nullptr) held_->hold(static_cast<int64_t>(bytes));
+}
+
+std::byte* InputMemory::allocate(size_t bytes) {
+  count(bytes);
+  return blocks_
+      .emplace_back(std::make_unique_for_overwrite<std::byte[]>(std::max<size_t>(bytes, 1)))
+      .get();
 }
 
 std::optional<int64_t> elements_of(const std::vector<int64_t>& shape) {
@@ -132,7 +149,7 @@ std::optional<int64_t> elements_of(const std::vector<int64_t>& shape) {
 }
 
 Result<InputTensor> tensor_of(const std::string& name, const tensorflow::TensorProto& proto,
-                              int64_t max_bytes, InputMemory& memory) {
+                              const FillLimits& limits, InputMemory& memory) {
   InputTensor tensor{.name = name};
   const auto type = type_of(proto.dtype());
   if (!type) {
@@ -148,7 +165,7 @@ Result<InputTensor> tensor_of(const std::string& name, const tensorflow::TensorP
   if (!status.ok()) return status;
   const auto count = static_cast<size_t>(*elements_of(tensor.shape));
   if (*type == ElementType::bytes) {
-    status = strings_of(proto, count, tensor);
+    status = strings_of(proto, count, tensor, memory);
     if (!status.ok()) return status;
     return tensor;
   }
@@ -158,7 +175,7 @@ Result<InputTensor> tensor_of(const std::string& name, const tensorflow::TensorP
                                 : std::as_bytes(std::span<const char>(content));
   const bool fills = content.empty() && !tensor.data.empty() && tensor.data.size() < bytes;
   if (fills) {
-    status = fill(tensor, bytes, max_bytes, memory);
+    status = fill(tensor, bytes, limits, memory);
   } else if (tensor.data.size() != bytes) {
     status = failure(Code::invalid_argument, "input '", name, "': expected ", bytes,
                      " bytes for its shape, got ", tensor.data.size());

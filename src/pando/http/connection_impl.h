@@ -23,6 +23,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "pando/http/io_thread_impl.h"
+#include "pando/http/read_rate_impl.h"
 #include "pando/http/reply.h"
 #include "pando/http/server_options.h"
 
@@ -106,6 +107,8 @@ class Connection : public ReplySink,
   void log_access();
   void next_request();
   void linger();
+  void begin_writing();
+  bool is_read_too_slowly(Clock::time_point now);
   void flush_stream();
   void post_flush();
 
@@ -136,6 +139,7 @@ class Connection : public ReplySink,
   bool sends_continue_ = false;
   int status_ = 0;
   size_t written_ = 0;  // bytes of the answer
+  ReadRate rate_;       // of these bytes
   size_t discarded_ = 0;
 
   bool stream_chunked_ = false;

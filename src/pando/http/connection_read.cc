@@ -218,12 +218,7 @@ bool Connection::check_token() {
   if (std::ranges::find(options.public_paths, request_.path) != options.public_paths.end()) {
     return true;
   }
-  std::string_view given = request_.header("authorization");
-  constexpr std::string_view kBearer = "bearer ";
-  const bool is_bearer =
-      given.size() > kBearer.size() && to_lower(given.substr(0, kBearer.size())) == kBearer;
-  given = is_bearer ? given.substr(kBearer.size()) : "";
-  if (equal_in_constant_time(given, options.token)) return true;
+  if (is_bearer_of(options.token, request_.header("authorization"))) return true;
   reject(401, "expected a header 'Authorization: Bearer TOKEN' with the token of this server");
   return false;
 }
@@ -329,6 +324,14 @@ bool Connection::is_too_slow(Clock::time_point now, size_t bytes) const {
          static_cast<double>(bytes) < seconds * static_cast<double>(limits.least_body_rate);
 }
 
+// The same for the answer.
+bool Connection::is_read_too_slowly(Clock::time_point now) {
+  const Limits& limits = shared_.options.limits;
+  return now - progress_ > limits.write_timeout ||
+         rate_.is_too_slow(now, limits.write_timeout,
+                           static_cast<double>(limits.least_answer_rate));
+}
+
 bool Connection::waits_for_client() const {
   switch (phase_) {
     case Phase::handshake:
@@ -364,10 +367,10 @@ void Connection::check_time(Clock::time_point now) {
       }
       break;
     case Phase::writing:
-      if (late(progress_, limits.write_timeout)) close();
+      if (is_read_too_slowly(now)) close();
       break;
     case Phase::streaming:
-      if (stream_busy_ && late(progress_, limits.write_timeout)) close();
+      if (stream_busy_ && is_read_too_slowly(now)) close();
       break;
     case Phase::lingering:
       if (late(since_, kLingerTime)) close();

@@ -57,7 +57,12 @@ class Connection::Answer : public IoThread::Task {
   Answer(std::shared_ptr<Connection> connection, Response response)
       : connection_(std::move(connection)), response_(std::move(response)) {}
   void run() override {
-    if (connection_->phase_ == Phase::handling) connection_->answer(std::move(response_));
+    if (connection_->phase_ != Phase::handling) return;
+    try {
+      connection_->answer(std::move(response_));
+    } catch (const std::exception&) {
+      connection_->close();
+    }
   }
 
  private:
@@ -97,8 +102,7 @@ void Connection::answer(Response response) {
   head_ = make_head(response, response.body.size());
   payload_ = std::move(response.body);
   if (request_.method == "HEAD") payload_.clear();
-  written_ = 0;
-  write_all();
+  begin_writing();
 }
 
 // Answers before the request was read to its end, so the connection cannot be used further.
@@ -111,8 +115,16 @@ void Connection::reject(int status, std::string_view message) {
 
 void Connection::refuse() { reject(503, "the server has too many connections; try again later"); }
 
+void Connection::begin_writing() {
+  written_ = 0;
+  progress_ = Clock::now();
+  rate_.begin(progress_);
+  write_all();
+}
+
 void Connection::note_progress(size_t written) {
   if (written == written_) return;
+  rate_.add(written - written_);
   written_ = written;
   progress_ = Clock::now();
 }
@@ -200,8 +212,7 @@ void Connection::begin_stream(Response head) {
     head_ = make_head(head, std::nullopt);
     payload_.clear();
     stream_busy_ = true;
-    written_ = 0;
-    write_all();
+    begin_writing();
   });
 }
 
@@ -249,8 +260,7 @@ void Connection::flush_stream() {
   } else {
     return;
   }
-  written_ = 0;
-  write_all();
+  begin_writing();
 }
 
 }  // namespace pando::http

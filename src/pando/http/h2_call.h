@@ -41,6 +41,8 @@ class CallSink {
   // Sends a part; never waits. If another thread than the connection's calls it, the part is sent
   // after the next call of waker(), so that many answers wake the thread once.
   virtual void send(CallPart part) = 0;
+  // Ends the call as one that failed, soon; for callers without memory for an answer.
+  virtual void fail() noexcept = 0;
   // The same object for all calls of a thread.
   virtual std::shared_ptr<const std::function<void()>> waker() = 0;
 };

@@ -247,7 +247,9 @@ CallClient::~CallClient() = default;
 
 CallAnswer CallClient::call(std::string_view path, const std::vector<Header>& headers,
                             std::string_view body, Clock::time_point until) {
-  const std::string authority = concat(host_, ":", port_);
+  const bool is_ipv6 = host_.find(':') != std::string::npos;
+  const std::string authority =
+      is_ipv6 ? concat("[", host_, "]:", port_) : concat(host_, ":", port_);
   std::vector<nghttp2_nv> head;
   const auto add = [&](std::string_view name, std::string_view value) {
     // nghttp2 copies both; its type is older than const.

@@ -34,9 +34,8 @@ class H2Server::Impl {
                       .port = own.port,
                       .unix_socket = own.unix_socket},
         threads_,
-        [this](const std::shared_ptr<IoThread>& thread, Socket socket, std::string peer, bool) {
-          give(thread, std::move(socket), std::move(peer));
-        });
+        [this](const std::shared_ptr<IoThread>& thread, Socket socket, std::string peer,
+               bool is_local) { give(thread, std::move(socket), std::move(peer), is_local); });
     for (const auto& thread : threads_) thread->start();
   }
 
@@ -62,9 +61,11 @@ class H2Server::Impl {
   }
 
  private:
-  void give(const std::shared_ptr<IoThread>& thread, Socket socket, std::string peer) {
+  void give(const std::shared_ptr<IoThread>& thread, Socket socket, std::string peer,
+            bool is_local) {
+    boost::asio::ssl::context* const tls = is_local ? nullptr : tls_.get();
     thread->adopt([thread, shared = shared_, socket = std::move(socket), peer = std::move(peer),
-                   tls = tls_.get()]() mutable -> std::shared_ptr<Session> {
+                   tls]() mutable -> std::shared_ptr<Session> {
       if (tls == nullptr) {
         return make_plain_h2(thread, std::move(shared), std::move(peer), std::move(socket));
       }

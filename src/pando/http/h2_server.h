@@ -16,14 +16,18 @@ namespace pando::http {
 struct H2Limits {
   int64_t header_bytes = 16 << 10;                  // of a call; more: status 431
   int64_t headers = 100;                            // more: status 431
+  int64_t dropped_header_bytes = 64 << 10;          // beyond them, and of trailers; more: closed
   std::chrono::milliseconds header_timeout{5'000};  // of the handshakes, and of headers: closed
   std::chrono::milliseconds body_timeout{30'000};   // of a call without a byte: reset
   int64_t least_body_rate = 1 << 10;                // bytes per second, after header_timeout: reset
   std::chrono::milliseconds write_timeout{30'000};  // without progress of answers: closed or reset
-  std::chrono::milliseconds ping_after{60'000};     // of silence; finds clients that are gone
-  std::chrono::milliseconds ping_timeout{20'000};   // of the answer: closed
-  int64_t connections = 4096;                       // more: the client that waits longest is closed
-  int64_t streams = 1024;                           // of a connection at the same time
+  int64_t least_answer_rate = 1 << 10;  // bytes per second, in each write_timeout: closed or reset
+  std::chrono::milliseconds ping_after{60'000};    // of silence; finds clients that are gone
+  std::chrono::milliseconds ping_timeout{20'000};  // of the answer: closed
+  int64_t connections = 4096;                      // more: the client that waits longest is closed
+  int64_t streams = 1024;                          // of a connection at the same time
+  int64_t calls = 32'768;                          // of all connections; more: refused
+  int64_t waiting_bytes = int64_t{1} << 30;        // of answers, of all connections; more: reset
   int64_t stream_bytes = 1 << 20;  // that wait for a slow reader of several messages: reset
   int64_t idle_frames = 10'000;    // per second that carry nothing (pings, settings, ...): closed
 };
@@ -33,13 +37,15 @@ struct H2ServerOptions {
   std::string address = "127.0.0.1";
   int port = 0;                        // 0: any free one
   std::string unix_socket;             // a path; empty: none
-  Tls tls;                             // of both; without a certificate: no TLS
+  Tls tls;                             // of TCP; without a certificate: no TLS
   std::vector<Header> answer_headers;  // of every answer; names in lower case
+  std::string outcome;                 // the name of the trailer that says how a call ended
   int io_threads = 1;
   // A thread calls it when it has handed over the calls that have arrived; true: once more, after
   // it has looked for others.
   std::function<bool()> after_reads;
   H2Limits limits;
+  std::function<void(const AccessRecord&)> access_log;  // called by the threads; must not throw
 };
 
 // Listens from its construction on. The service must outlive it. All functions may be called from

@@ -75,11 +75,14 @@ struct H2Connection::Callbacks {
   static int header(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
                     size_t name_length, const uint8_t* value, size_t value_length, uint8_t,
                     void* user) {
-    if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;  // trailers
-    return with(user, frame->hd.stream_id, [&](H2Connection& connection, H2Stream& stream) {
-      stream.add_header(text_of(name, name_length), text_of(value, value_length),
-                        connection.shared_.options.limits);
-    });
+    bool is_kept = frame->headers.cat == NGHTTP2_HCAT_REQUEST;  // others are trailers
+    const int failed =
+        !is_kept ? 0 : with(user, frame->hd.stream_id, [&](H2Connection& own, H2Stream& stream) {
+          is_kept = stream.add_header(text_of(name, name_length), text_of(value, value_length),
+                                      own.shared_.options.limits);
+        });
+    const bool goes_on = is_kept || of(user).drop_header(name_length + value_length);
+    return goes_on ? failed : NGHTTP2_ERR_CALLBACK_FAILURE;
   }
 
   static int received(nghttp2_session*, const nghttp2_frame* frame, void* user) {
@@ -99,11 +102,12 @@ struct H2Connection::Callbacks {
         });
       case NGHTTP2_PING:
         ++connection.idle_frames_;
-        if ((head.flags & NGHTTP2_FLAG_ACK) != 0 && connection.is_draining_) {
+        if ((head.flags & NGHTTP2_FLAG_ACK) != 0 && connection.is_draining_ &&
+            std::ranges::equal(frame->ping.opaque_data, kDrainPing)) {
           connection.say_goodbye();
         }
         return 0;
-      case NGHTTP2_WINDOW_UPDATE:
+      case NGHTTP2_WINDOW_UPDATE: connection.count_window_update(); return 0;
       case NGHTTP2_RST_STREAM: return 0;  // nghttp2 limits their rate
       default: ++connection.idle_frames_; return 0;
     }
@@ -170,25 +174,56 @@ bool H2Connection::open_session() {
              0;
 }
 
+// A client that takes answers says so by a few of these frames; others carry nothing.
+void H2Connection::expect_window_updates(int count) {
+  constexpr int kMostExpected = 100'000;
+  expected_updates_ = std::min(expected_updates_ + count, kMostExpected);
+}
+
+void H2Connection::count_window_update() {
+  if (expected_updates_ > 0) {
+    --expected_updates_;
+  } else {
+    ++idle_frames_;
+  }
+}
+
 void H2Connection::begin_head(int32_t id) {
   is_in_head_ = true;
+  dropped_bytes_ = 0;
   head_id_ = id;
   head_began_ = heard_;
   if (streams_.contains(id)) return;  // trailers
   streams_.emplace(id, std::make_shared<H2Stream>(shared_from_this(), id, heard_));
 }
 
+// A few bytes may stand for many long headers, each of which takes time. False: there are too many.
+bool H2Connection::drop_header(size_t bytes) {
+  constexpr int64_t kPerHeader = 32;  // as HPACK counts it
+  dropped_bytes_ += static_cast<int64_t>(bytes) + kPerHeader;
+  return dropped_bytes_ <= shared_.options.limits.dropped_header_bytes;
+}
+
 void H2Connection::begin_call(H2Stream& stream) {
-  ++shared_.open_calls;
   stream.is_counted_ = true;
   since_ = heard_;
+  expect_window_updates(2);
+  if (++shared_.open_calls > shared_.options.limits.calls) {
+    return reset(stream, NGHTTP2_REFUSED_STREAM);  // the client may try again
+  }
   if (stream.is_head_too_large_) return answer(stream, {.is_last = true, .status = 431});
   const std::vector<HeaderView> headers = stream.headers();
   CallHead head{.peer = peer_, .headers = headers};
   head.method = head.header(":method");
   head.path = head.header(":path");
+  if (shared_.options.access_log) {
+    stream.logged_ = std::make_unique<H2Stream::LoggedCall>();
+    stream.logged_->path = head.path;
+    stream.logged_->agent = head.header("user-agent");
+  }
   stream.handler_ = shared_.service->begin(head, stream.shared_from_this());
   stream.head_text_ = {};
+  stream.head_lengths_ = {};
 }
 
 void H2Connection::receive(H2Stream& stream, std::string_view bytes) {
@@ -200,8 +235,8 @@ void H2Connection::receive(H2Stream& stream, std::string_view bytes) {
 void H2Connection::end_request(H2Stream& stream) {
   if (stream.has_ended_) return;
   stream.has_ended_ = true;
-  ++handled_;
   if (stream.handler_ == nullptr || stream.is_answered_) return;
+  set_owed(stream, !stream.handler_->may_idle());
   stream.handler_->on_end();
   if (!stream.is_answered_) thread_->handled_request();
 }
@@ -209,18 +244,26 @@ void H2Connection::end_request(H2Stream& stream) {
 void H2Connection::end_call(H2Stream& stream) {
   streams_.erase(stream.id_);                       // the caller keeps it
   if (head_id_ == stream.id_) is_in_head_ = false;  // nghttp2 has refused the head
-  if (stream.has_ended_) --handled_;
   since_ = heard_;
-  stream.end(shared_);
+  end(stream);
 }
 
+// An answer that is not complete is freed at once, although the frame may have to wait.
 void H2Connection::reset(H2Stream& stream, uint32_t code) {
-  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id_, code);
+  if (code != NGHTTP2_NO_ERROR) {
+    stream.is_reset_ = true;
+    stream.parts_.clear();
+    count_waiting(stream, -stream.waiting_);
+  }
+  if (nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id_, code) != 0) {
+    is_broken_ = true;
+  }
 }
 
 // The headers of the answer; with the trailers, if there is nothing between them.
 void H2Connection::submit_head(H2Stream& stream, int status) {
   stream.has_begun_ = true;
+  if (stream.logged_ != nullptr) stream.logged_->status = status;
   const std::string number = std::to_string(status);
   std::vector<nghttp2_nv> pairs = {pair_of(":status", number)};
   for (const Header& header : shared_.options.answer_headers) {
@@ -233,12 +276,15 @@ void H2Connection::submit_head(H2Stream& stream, int status) {
     }
   }
   const nghttp2_data_provider provider = {.source = {}, .read_callback = Callbacks::take};
-  nghttp2_submit_response(session_, stream.id_, pairs.data(), pairs.size(),
-                          is_whole ? nullptr : &provider);
+  if (nghttp2_submit_response(session_, stream.id_, pairs.data(), pairs.size(),
+                              is_whole ? nullptr : &provider) != 0) {
+    throw std::bad_alloc();
+  }
 }
 
 // Moves bytes of the answer into a frame.
 ssize_t H2Connection::take(H2Stream& stream, uint8_t* to, size_t bytes, uint32_t& flags) {
+  if (stream.is_reset_) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   size_t taken = 0;
   while (taken < bytes && !stream.parts_.empty()) {
     const std::string& part = stream.parts_.front();
@@ -251,8 +297,13 @@ ssize_t H2Connection::take(H2Stream& stream, uint8_t* to, size_t bytes, uint32_t
     stream.parts_.pop_front();
     stream.sent_ = 0;
   }
-  stream.waiting_ -= taken;
-  if (taken > 0) stream.progress_ = stream.taken_ = Clock::now();
+  if (taken > 0) {
+    count_waiting(stream, -static_cast<int64_t>(taken));
+    stream.rate_.add(taken);
+    if (stream.logged_ != nullptr) stream.logged_->sent_bytes += static_cast<int64_t>(taken);
+    expect_window_updates(2);  // of the call and of the connection
+    stream.progress_ = stream.taken_ = Clock::now();
+  }
   if (!stream.parts_.empty()) return static_cast<ssize_t>(taken);
   if (stream.is_answered_) {
     flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -262,7 +313,9 @@ ssize_t H2Connection::take(H2Stream& stream, uint8_t* to, size_t bytes, uint32_t
     for (const Header& header : stream.trailers_) {
       pairs.push_back(pair_of(header.name, header.value));
     }
-    nghttp2_submit_trailer(session_, stream.id_, pairs.data(), pairs.size());
+    if (nghttp2_submit_trailer(session_, stream.id_, pairs.data(), pairs.size()) != 0) {
+      throw std::bad_alloc();
+    }
   } else if (taken == 0) {
     stream.is_deferred_ = true;
     return NGHTTP2_ERR_DEFERRED;

@@ -26,7 +26,8 @@ struct InflateStream {
 
 InflateResult inflate_body(std::string_view packed, const InflateLimits& limits, std::string& out) {
   out.clear();
-  const double by_ratio = static_cast<double>(packed.size()) * limits.ratio;
+  const double by_ratio = std::max(static_cast<double>(packed.size()) * limits.ratio,
+                                   static_cast<double>(limits.any_ratio_bytes));
   const auto most = static_cast<size_t>(std::min(by_ratio, static_cast<double>(limits.bytes)));
   if (packed.size() > std::numeric_limits<uInt>::max()) return InflateResult::too_large;
   InflateStream state;

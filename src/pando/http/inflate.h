@@ -9,8 +9,9 @@
 namespace pando::http {
 
 struct InflateLimits {
-  int64_t bytes = 0;  // unpacked
-  double ratio = 0;   // unpacked to packed
+  int64_t bytes = 0;            // unpacked
+  double ratio = 0;             // unpacked to packed
+  int64_t any_ratio_bytes = 0;  // that may be packed by any ratio
 };
 
 enum class InflateResult { done, broken, too_large };

@@ -19,7 +19,28 @@ IoThread::~IoThread() { join(); }
 
 void IoThread::start() {
   wait_to_sweep();
-  thread_ = std::thread([this] { context_.run(); });
+  thread_ = std::thread([this] { run(); });
+}
+
+// Connections close themselves when memory runs out. What is thrown in spite of that must end
+// neither the process nor the looks at the clock.
+void IoThread::run() {
+  constexpr std::chrono::milliseconds kPause{10};
+  bool is_sweeping = true;
+  while (true) {
+    try {
+      if (!is_sweeping) {
+        wait_to_sweep();
+        if (after_exception_) after_exception_();
+      }
+      is_sweeping = true;
+      context_.run();
+      return;
+    } catch (const std::exception&) {
+      is_sweeping = false;
+      std::this_thread::sleep_for(kPause);
+    }
+  }
 }
 
 void IoThread::join() {
@@ -57,8 +78,12 @@ void IoThread::leave(std::unique_ptr<Task> task) {
 void IoThread::wake() {
   const std::lock_guard lock(mutex_);
   if (stopped_ || is_woken_ || tasks_.empty()) return;
-  is_woken_ = true;
-  boost::asio::post(context_, [this] { run_tasks(); });
+  try {
+    boost::asio::post(context_, [this] { run_tasks(); });
+    is_woken_ = true;
+  } catch (const std::bad_alloc&) {
+    // sweep() runs them.
+  }
 }
 
 const std::shared_ptr<const std::function<void()>>& IoThread::waker() {
@@ -86,14 +111,24 @@ void IoThread::run_tasks() {
 
 // What is posted runs after everything that is ready now.
 void IoThread::handled_request() {
-  if (!after_reads_ || std::exchange(will_run_after_reads_, true)) return;
-  boost::asio::post(context_, [this] { run_after_reads(); });
+  if (!after_reads_ || will_run_after_reads_) return;
+  will_run_after_reads_ = true;
+  try {
+    boost::asio::post(context_, [this] { run_after_reads(); });
+  } catch (const std::bad_alloc&) {
+    has_missed_reads_ = true;  // sweep() makes up for it
+  }
 }
 
 void IoThread::run_after_reads() {
-  will_run_after_reads_ = false;
+  will_run_after_reads_ = has_missed_reads_ = false;
   runs_tasks_ = true;
-  const bool has_more = after_reads_();
+  bool has_more = false;
+  try {
+    has_more = after_reads_();
+  } catch (const std::exception&) {
+    has_missed_reads_ = true;
+  }
   runs_tasks_ = false;
   flush_all();
   if (has_more) handled_request();
@@ -112,8 +147,12 @@ void IoThread::flush_all() {
 }
 
 void IoThread::serve(std::shared_ptr<Session> session, bool has_room) {
-  sessions_.emplace(session.get(), session);
-  has_room ? session->start() : session->refuse();
+  try {
+    sessions_.emplace(session.get(), session);
+    has_room ? session->start() : session->refuse();
+  } catch (const std::exception&) {
+    session->close();
+  }
 }
 
 void IoThread::stop_idle() {
@@ -140,6 +179,8 @@ bool IoThread::make_room() {
 void IoThread::sweep() {
   const Clock::time_point now = Clock::now();
   for (const auto& session : all_sessions()) session->check_time(now);
+  run_tasks();
+  if (has_missed_reads_) run_after_reads();
   wait_to_sweep();
 }
 

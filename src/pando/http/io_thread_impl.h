@@ -23,7 +23,7 @@ namespace pando::http {
 // harm.
 class IoThread : public std::enable_shared_from_this<IoThread> {
  public:
-  // What another thread leaves for this one.
+  // What another thread leaves for this one. Must not throw.
   class Task {
    public:
     virtual ~Task() = default;
@@ -39,6 +39,10 @@ class IoThread : public std::enable_shared_from_this<IoThread> {
   IoThread& operator=(const IoThread&) = delete;
 
   boost::asio::io_context& context() { return context_; }
+  // Is called when a handler has thrown, and has lost what it was to go on with. Before start().
+  void set_after_exception(std::function<void()> function) {
+    after_exception_ = std::move(function);
+  }
   void start();
   void join();  // closes all connections
 
@@ -75,6 +79,7 @@ class IoThread : public std::enable_shared_from_this<IoThread> {
   void flush_later(std::shared_ptr<Session> session);  // after all tasks
 
  private:
+  void run();
   bool make_room();
   void serve(std::shared_ptr<Session> session, bool has_room);
   void run_tasks();
@@ -88,7 +93,9 @@ class IoThread : public std::enable_shared_from_this<IoThread> {
 
   const int64_t most_connections_;
   const AfterReads after_reads_;
+  std::function<void()> after_exception_;
   bool will_run_after_reads_ = false;
+  bool has_missed_reads_ = false;
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_{context_};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <condition_variable>
+#include <utility>
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -30,6 +31,20 @@ void check_listening(const ListenOptions& options) {
                           " bytes, got '", options.unix_socket, "'");
   }
 }
+
+// Counts itself while it exists: a handler that holds it may vanish without being called.
+class Counted {
+ public:
+  explicit Counted(int& count) : count_(&count) { ++count; }
+  Counted(Counted&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
+  Counted& operator=(Counted&&) = delete;
+  ~Counted() {
+    if (count_ != nullptr) --*count_;
+  }
+
+ private:
+  int* count_;
+};
 
 // A socket that nobody listens on is what a killed server left behind.
 void remove_stale_socket(boost::asio::io_context& context, const ListenOptions& options) {
@@ -73,8 +88,13 @@ Listener::Listener(ListenOptions options, const Threads& threads, Give give)
   check_listening(options_);
   if (options_.port >= 0) listen_tcp();
   if (!options_.unix_socket.empty()) listen_local();
-  if (tcp_.is_open()) accept_next(tcp_, tcp_retry_);
-  if (local_.is_open()) accept_next(local_, local_retry_);
+  threads[0]->set_after_exception([this] { accept(); });
+  accept();
+}
+
+void Listener::accept() {
+  if (tcp_.is_open() && tcp_accepts_ == 0) accept_next(tcp_, tcp_retry_, tcp_accepts_);
+  if (local_.is_open() && local_accepts_ == 0) accept_next(local_, local_retry_, local_accepts_);
 }
 
 void Listener::listen_tcp() {
@@ -111,23 +131,25 @@ void Listener::listen_local() {
 }
 
 template <typename Acceptor>
-void Listener::accept_next(Acceptor& acceptor, boost::asio::steady_timer& retry) {
+void Listener::accept_next(Acceptor& acceptor, boost::asio::steady_timer& retry, int& accepts) {
   using Accepted = typename Acceptor::protocol_type::socket;
   const std::shared_ptr<IoThread>& thread = threads_[next_thread_++ % threads_.size()];
-  const auto on_accepted = [this, &acceptor, &retry, &thread](ErrorCode error, Accepted socket) {
+  auto on_accepted = [this, &acceptor, &retry, &accepts, &thread, counted = Counted(accepts)](
+                         ErrorCode error, Accepted socket) {
     if (!acceptor.is_open()) return;
     if (!error) {
-      give(thread, std::move(socket));
-      return accept_next(acceptor, retry);
+      accept_next(acceptor, retry, accepts);  // first: give() may throw, for want of memory
+      return give(thread, std::move(socket));
     }
     // Out of files: wait until some are closed.
     retry.expires_after(kAcceptPause);
-    retry.async_wait([this, &acceptor, &retry](ErrorCode stopped) {
-      if (!stopped && acceptor.is_open()) accept_next(acceptor, retry);
-    });
+    retry.async_wait(
+        [this, &acceptor, &retry, &accepts, waits = Counted(accepts)](ErrorCode stopped) {
+          if (!stopped && acceptor.is_open()) accept_next(acceptor, retry, accepts);
+        });
   };
   acceptor.async_accept(boost::asio::any_io_executor(thread->context().get_executor()),
-                        on_accepted);
+                        std::move(on_accepted));
 }
 
 void Listener::give(const std::shared_ptr<IoThread>& thread, tcp::socket socket) {

@@ -42,8 +42,9 @@ class Listener {
  private:
   void listen_tcp();
   void listen_local();
+  void accept();
   template <typename Acceptor>
-  void accept_next(Acceptor& acceptor, boost::asio::steady_timer& retry);
+  void accept_next(Acceptor& acceptor, boost::asio::steady_timer& retry, int& accepts);
   void give(const std::shared_ptr<IoThread>& thread, boost::asio::ip::tcp::socket socket);
   void give(const std::shared_ptr<IoThread>& thread,
             boost::asio::local::stream_protocol::socket socket);
@@ -51,6 +52,9 @@ class Listener {
   const ListenOptions options_;
   const Threads& threads_;
   const Give give_;
+  // Handlers that wait for a client, or for a pause to end. They may end with the acceptors.
+  int tcp_accepts_ = 0;
+  int local_accepts_ = 0;
   boost::asio::ip::tcp::acceptor tcp_;
   boost::asio::local::stream_protocol::acceptor local_;
   boost::asio::steady_timer tcp_retry_;

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "pando/base/strings.h"
+
 namespace pando::http {
 namespace {
 
@@ -133,6 +135,12 @@ bool equal_in_constant_time(std::string_view given, std::string_view secret) {
     difference |= static_cast<uint8_t>(given[i] ^ wanted);
   }
   return difference == 0;
+}
+
+bool is_bearer_of(std::string_view token, std::string_view authorization) {
+  constexpr std::string_view kBearer = "bearer ";
+  if (to_lower(authorization.substr(0, kBearer.size())) != kBearer) authorization = kBearer;
+  return equal_in_constant_time(authorization.substr(kBearer.size()), token);
 }
 
 }  // namespace pando::http

@@ -61,5 +61,7 @@ void append_json_string(std::string& out, std::string_view text);
 // True if the strings are equal. Takes a time that depends only on the length of `given`, so that
 // nobody can guess a secret byte by byte.
 bool equal_in_constant_time(std::string_view given, std::string_view secret);
+// Whether the value of a header Authorization is "Bearer TOKEN"; "bearer" in any case.
+bool is_bearer_of(std::string_view token, std::string_view authorization);
 
 }  // namespace pando::http

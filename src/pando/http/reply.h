@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -51,7 +52,12 @@ class Reply {
   Reply(Reply&&) = default;
   Reply& operator=(Reply&&) = delete;
   ~Reply() {
-    if (sink_) send(error_response(500, "the server has not answered"));
+    if (!sink_) return;
+    try {
+      send(error_response(500, "the server has not answered"));
+    } catch (const std::exception&) {
+      // There is no memory for an answer.
+    }
   }
 
   bool is_open() const { return sink_ != nullptr; }  // not answered and not moved away

@@ -19,9 +19,10 @@ struct Limits {
   int64_t least_body_rate = 1 << 10;                // bytes per second, after header_timeout: 408
   std::chrono::milliseconds idle_timeout{60'000};   // without a request: closed
   std::chrono::milliseconds write_timeout{30'000};  // without progress of the answer: closed
-  int64_t body_bytes = 32 << 20;                    // as sent and unpacked; more: 413
-  int64_t all_body_bytes = int64_t{1} << 30;        // of all connections together; more: 503
-  double gzip_ratio = 100;                          // unpacked to packed; more: 413
+  int64_t least_answer_rate = 1 << 10;        // bytes per second, in each write_timeout: closed
+  int64_t body_bytes = 32 << 20;              // as sent and unpacked; more: 413
+  int64_t all_body_bytes = int64_t{1} << 30;  // of all connections together; more: 503
+  double gzip_ratio = 100;                    // unpacked to packed; more: 413
   int64_t chunks = 1024;  // of a chunked body, without those of 256 bytes or more: 413
   int64_t connections =
       4096;  // more: the slowest is closed; if all are served, the new one gets 503
@@ -43,7 +44,8 @@ struct AccessRecord {
   int status = 0;
   int64_t request_bytes = 0;  // of the body
   int64_t response_bytes = 0;
-  double seconds = 0;  // from the first byte of the request to the last of the answer
+  double seconds = 0;        // from the first byte of the request to the last of the answer
+  std::string_view outcome;  // of a call: the trailer that H2ServerOptions::outcome names
 };
 
 struct ServerOptions {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/core.h>
 
@@ -39,6 +40,14 @@ std::vector<LatencyClass> histogram_of(const LoadResult& result) {
     classes.push_back(one);
   }
   return classes;
+}
+
+std::string first_latency_text(const std::vector<double>& latencies) {
+  if (latencies.empty()) return "";
+  const auto [least, most] = std::ranges::minmax(latencies);
+  const double sum = std::accumulate(latencies.begin(), latencies.end(), 0.0);
+  return fmt::format("-- Latency of worker 0: avg {:.3f} ms, min {:.3f} ms, max {:.3f} ms.\n",
+                     sum / static_cast<double>(latencies.size()) * 1e3, least * 1e3, most * 1e3);
 }
 
 std::string percentile_text(const LoadResult& result) {

@@ -18,6 +18,8 @@ struct LatencyClass {
 };
 std::vector<LatencyClass> histogram_of(const LoadResult& result);
 
+// The average, the least and the most of the latencies of one connection, in seconds.
+std::string first_latency_text(const std::vector<double>& latencies);
 std::string percentile_text(const LoadResult& result);
 std::string histogram_text(const LoadResult& result);
 std::string error_text(const LoadResult& result);

@@ -20,6 +20,7 @@
 #include "pando/base/random.h"
 #include "pando/cli/trained_flags.h"
 #include "pando/grpc/client.h"
+#include "pando/request/classifier.h"
 #include "pando/request/load.h"
 #include "pando/request/report.h"
 #include "pando/request/rest_connection.h"
@@ -86,11 +87,10 @@ class RequestRun {
       flags_.model_name =
           train_.common.config.empty() ? train_.options.model : train_.common.config;
     }
-    const bool needs_http = flags_.protocol == Protocol::rest || flags_.protocol == Protocol::oip;
     if (!has_server) {
       flags_.host = "127.0.0.1";
-      start_server(needs_http);
-    } else if (needs_http && flags_.rest_api_port < 1) {
+      start_server(uses_http());
+    } else if (uses_http() && flags_.rest_api_port < 1) {
       flags_.rest_api_port = 8501;
     }
     if (!flags_.token_file.empty()) {
@@ -137,6 +137,18 @@ class RequestRun {
             .token = token_};
   }
 
+  RestTarget rest_target() const {
+    return {.host = flags_.host,
+            .port = flags_.rest_api_port,
+            .model = flags_.model_name,
+            .open_inference = flags_.protocol == Protocol::oip,
+            .token = token_};
+  }
+
+  bool uses_http() const {
+    return flags_.protocol == Protocol::rest || flags_.protocol == Protocol::oip;
+  }
+
   // Random numbers for the only input.
   serve::InputTensor sample() {
     const auto signature = grpc::Client(client_options()).signature(Seconds(flags_.timeout));
@@ -172,13 +184,8 @@ class RequestRun {
   }
 
   std::function<std::unique_ptr<Connection>(int)> connector(const serve::InputTensor& input) const {
-    const bool is_oip = flags_.protocol == Protocol::oip;
-    if (is_oip || flags_.protocol == Protocol::rest) {
-      const RestTarget target{.host = flags_.host,
-                              .port = flags_.rest_api_port,
-                              .model = flags_.model_name,
-                              .open_inference = is_oip,
-                              .token = token_};
+    if (uses_http()) {
+      const RestTarget target = rest_target();
       return
           [target, text = rest_request(target, input)](int) { return connect_rest(target, text); };
     }
@@ -195,14 +202,17 @@ class RequestRun {
                   .rate = flags_.rate,
                   .timeout = flags_.timeout};
     plan.ready = [&] { out_ << "Sending requests" << std::endl; };
+    std::vector<double> first;  // latencies of the first connection
     if (train_.options.verbose) {
       plan.answered = [&](int connection, double seconds) {
         if (connection != 0) return;
+        first.push_back(seconds);
         out_ << fmt::format("-- Latency for batch: {:.3f} ms.", seconds * 1e3) << std::endl;
       };
     }
     out_ << "Spawn workers\nWait for workers" << std::endl;
     const LoadResult result = run_load(plan, connector(input));
+    if (train_.options.verbose) out_ << first_latency_text(first);
     report(result, each);
     return result.failed() == 0 ? app::kDone : app::kFailed;
   }
@@ -227,10 +237,8 @@ class RequestRun {
   // A line for each picture. One that fails does not stop the others. The name of a picture's
   // folder is its label if the model has a class of this name.
   int classify() {
-    if (flags_.protocol != Protocol::grpc) {
-      throw UsageError("--protocol: pictures are sent by grpc; remove it");
-    }
-    grpc::Client client(client_options());
+    const std::unique_ptr<Classifier> classifier =
+        uses_http() ? rest_classifier(rest_target()) : grpc_classifier(client_options());
     bool is_complete = true;
     int64_t labelled = 0;
     int64_t right = 0;
@@ -238,7 +246,7 @@ class RequestRun {
     for (const std::string& file : picture_files(flags_.pictures)) {
       const std::string picture = file_text(file, "PICTURE");
       const auto begin = std::chrono::steady_clock::now();
-      const auto classes = client.classify(picture, Seconds(flags_.timeout));
+      const auto classes = classifier->classify(picture, Seconds(flags_.timeout));
       const double ms = Seconds(std::chrono::steady_clock::now() - begin).count() * 1e3;
       if (!classes) {
         is_complete = false;
@@ -283,6 +291,9 @@ int run_request(std::span<const std::string> args, std::ostream& out, std::ostre
     app::add_request_flags(train.table, flags);
     train.add();
     if (!train.parse(args, out, app::kRequestHelpHead)) return app::kDone;
+    if (flags.use_async) {
+      out << "warning: --use-async is ignored: --rate sends without waiting for answers\n";
+    }
     return RequestRun(flags, train, out).run();
   } catch (const std::exception& error) {
     err << "pando request: error: " << app::describe(error, false) << std::endl;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "pando/base/error.h"
+#include "pando/base/json.h"
 #include "pando/base/strings.h"
 
 namespace pando::request {
@@ -70,15 +71,36 @@ Code code_of(int status) {
   }
 }
 
-class RestConnection : public Connection {
- public:
-  RestConnection(RestTarget target, std::string request)
-      : target_(std::move(target)), request_(std::move(request)) {
-    connect();
-  }
-  ~RestConnection() override { close(); }
+// The sentence in an answer that says what is wrong, in one line.
+std::string reason_in(const std::string& body) {
+  constexpr size_t kMost = 300;
+  const auto json = Json::try_parse(body);
+  const Json* const error = json && json->is_object() ? json->find("error") : nullptr;
+  std::string text = error != nullptr && error->is_string() ? error->get<std::string>() : body;
+  text = text.substr(0, kMost);
+  std::ranges::replace(text, '\n', ' ');
+  return std::string(trim(text));
+}
 
-  Status send(Seconds at_most) override {
+std::string whole_request(const RestTarget& target, const std::string& path, std::string headers,
+                          const std::string& body) {
+  if (!target.token.empty()) headers += "Authorization: Bearer " + target.token + "\r\n";
+  return fmt::format("{} {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Length: {}\r\n{}\r\n",
+                     body.empty() ? "GET" : "POST", path, target.host, target.port, body.size(),
+                     headers) +
+         body;
+}
+
+}  // namespace
+
+class RestClient::Link {
+ public:
+  explicit Link(const RestTarget& target) : target_(target) { connect(); }
+  ~Link() { close(); }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  Status ask(std::string_view request, Seconds at_most, std::string& body) {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(at_most);
     if (socket_ < 0) {
       try {
@@ -87,8 +109,8 @@ class RestConnection : public Connection {
         return failure(Code::unavailable, error.what());
       }
     }
-    Status status = write_all();
-    if (status.ok()) status = read_answer();
+    Status status = write_all(request);
+    if (status.ok()) status = read_answer(body);
     if (status.code == Code::unavailable || status.code == Code::deadline_exceeded) close();
     return status;
   }
@@ -138,13 +160,13 @@ class RestConnection : public Connection {
     return failure(Code::unavailable, "the connection was lost");
   }
 
-  Status write_all() const {
-    for (size_t sent = 0; sent < request_.size();) {
-      const ssize_t count = ::send(socket_, request_.data() + sent, request_.size() - sent,
-                                   MSG_NOSIGNAL | MSG_DONTWAIT);
+  Status write_all(std::string_view request) const {
+    while (!request.empty()) {
+      const ssize_t count =
+          ::send(socket_, request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (count < 0 && errno == EAGAIN && wait_for(POLLOUT)) continue;
       if (count <= 0) return lost();
-      sent += static_cast<size_t>(count);
+      request.remove_prefix(static_cast<size_t>(count));
     }
     return {};
   }
@@ -159,7 +181,7 @@ class RestConnection : public Connection {
     return true;
   }
 
-  Status read_answer() {
+  Status read_answer(std::string& body) {
     size_t head = 0;
     while ((head = buffer_.find("\r\n\r\n")) == std::string::npos) {
       if (!read_more()) return lost();
@@ -172,18 +194,49 @@ class RestConnection : public Connection {
     while (buffer_.size() < head + 4 + size) {
       if (!read_more()) return lost();
     }
-    const std::string body = buffer_.substr(head + 4, size);
+    body = buffer_.substr(head + 4, size);
     buffer_.erase(0, head + 4 + size);
     if (lower.find("connection: close") != std::string::npos) close();
     if (status == 200) return {};
-    return failure(code_of(status), "HTTP ", status, ": ", body.substr(0, 300));
+    return failure(code_of(status), "HTTP ", status, ": ", reason_in(body));
   }
 
-  const RestTarget target_;
-  const std::string request_;
+  const RestTarget& target_;
   int socket_ = -1;
   Clock::time_point deadline_;  // of the request under way
   std::string buffer_;
+};
+
+RestClient::RestClient(RestTarget target)
+    : target_(std::move(target)), link_(std::make_unique<Link>(target_)) {}
+RestClient::~RestClient() = default;
+
+serve::Result<std::string> RestClient::ask(const std::string& request, Seconds at_most) {
+  std::string body;
+  Status status = link_->ask(request, at_most, body);
+  if (!status.ok()) return status;
+  return body;
+}
+
+serve::Result<std::string> RestClient::ask(const std::string& path, const std::string& headers,
+                                           const std::string& body, Seconds at_most) {
+  return ask(whole_request(target_, path, headers, body), at_most);
+}
+
+namespace {
+
+class RestConnection : public Connection {
+ public:
+  RestConnection(const RestTarget& target, std::string request)
+      : client_(target), request_(std::move(request)) {}
+  Status send(Seconds at_most) override {
+    const auto answer = client_.ask(request_, at_most);
+    return answer ? Status() : answer.status();
+  }
+
+ private:
+  RestClient client_;
+  const std::string request_;
 };
 
 }  // namespace
@@ -208,10 +261,7 @@ std::string rest_request(const RestTarget& target, const serve::InputTensor& inp
     append_list(body, input, 0, index);
     body += "}";
   }
-  if (!target.token.empty()) extra += "Authorization: Bearer " + target.token + "\r\n";
-  return fmt::format("POST {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Length: {}\r\n{}\r\n", path,
-                     target.host, target.port, body.size(), extra) +
-         body;
+  return whole_request(target, path, extra, body);
 }
 
 std::unique_ptr<Connection> connect_rest(const RestTarget& target, std::string request) {

@@ -2,6 +2,7 @@
 #include "pando/serve/batcher.h"
 
 #include <algorithm>
+#include <new>
 
 #include "pando/base/error.h"
 #include "pando/base/threads.h"
@@ -16,6 +17,17 @@ namespace {
 // requests meanwhile, so it computes only after several requests in a row that met no other.
 constexpr double kShortSeconds = 250e-6;
 constexpr int kAloneBefore = 8;
+
+// False: there is no memory for it. What waits then waits for the next batch.
+template <typename T>
+bool add_to(std::vector<T>& list, T value) {
+  try {
+    list.push_back(std::move(value));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 }  // namespace
 
@@ -48,7 +60,7 @@ void Batcher::stop() {
       for (const std::shared_ptr<Job>& job : queue.jobs) {
         // Samples that no worker took count as done. If a worker took samples of a job, it answers
         // the job.
-        job->fail(failure(Code::unavailable, "the server is shutting down"));
+        job->fail(told(Code::unavailable, "the server is shutting down"));
         const int64_t left = job->samples - job->taken;
         if (job->open.fetch_sub(left) == left) waiting.push_back(job);
       }
@@ -109,9 +121,8 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
                         : admit(queue.limits, state_of(queue), samples, left);
     // Allocates after admission, so that refused requests take no memory.
     if (refusal.ok() && !job->allocate()) refusal = out_of_memory();
+    if (refusal.ok() && !enqueue(job)) refusal = out_of_memory();
     if (refusal.ok()) {
-      if (queue.jobs.empty() && queue.running == 0) active_.push_back(model);
-      queue.jobs.push_back(job);
       queue.samples += samples;
       queue.metrics->waiting(queue.samples);
       ++in_flight_;
@@ -131,6 +142,20 @@ void Batcher::submit(std::shared_ptr<const LoadedModel> model, InferRequest requ
     work_.notify_all();
   } else {
     work_.notify_one();
+  }
+}
+
+// Requires: the mutex is held. False: there is no memory for it.
+bool Batcher::enqueue(const std::shared_ptr<Job>& job) {
+  ModelQueue& queue = job->model->queue();
+  const bool is_new = queue.jobs.empty() && queue.running == 0;
+  try {
+    if (is_new) active_.push_back(job->model);
+    queue.jobs.push_back(job);
+    return true;
+  } catch (const std::bad_alloc&) {
+    forget_empty_queues();
+    return false;
   }
 }
 
@@ -179,13 +204,13 @@ Batcher::Batch Batcher::take(std::shared_ptr<const LoadedModel> model, Clock::ti
     const double seconds = queue.seconds_per_sample * static_cast<double>(batch.samples + share);
     const bool is_too_late = is_late(job->request.deadline, now, seconds);
     if (job->taken == 0 && (is_too_late || job->is_cancelled())) {
+      if (!add_to(batch.late, job)) break;
       queue.samples -= job->samples;
-      batch.late.push_back(job);
       queue.jobs.pop_front();
       continue;
     }
     const int64_t count = std::min(share, job->samples - job->taken);
-    batch.pieces.push_back({job, {job->taken, count}});
+    if (!add_to(batch.pieces, {job, {job->taken, count}})) break;
     job->taken += count;
     share -= count;
     batch.samples += count;

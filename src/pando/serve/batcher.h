@@ -87,6 +87,7 @@ class Batcher {
   // At most `most` samples, and no more than its share if there are other takers.
   Batch take(std::shared_ptr<const LoadedModel> model, Clock::time_point now, int takers,
              int64_t most);
+  bool enqueue(const std::shared_ptr<Job>& job);
   bool is_short(const ModelQueue& queue) const;
   std::shared_ptr<const LoadedModel> pick_short() const;
   int free_workers(Clock::time_point now);
@@ -94,7 +95,9 @@ class Batcher {
   bool is_for_caller(const ModelQueue& queue, int64_t samples) const;
   void compute_here(Batch& batch);
   void run(Batch& batch, Scratch& scratch);
+  static void compute(const Batch& batch, const Scratch& scratch, int64_t samples);
   static bool prepare(const LoadedModel& model, Piece& piece, size_t place, Scratch& scratch);
+  static Result<InferResponse> response_of(const Job& job);
   void finish(const Piece& piece, int64_t batch);
   void answer(const std::shared_ptr<Job>& job, Result<InferResponse> result);
   static void tell_answered(const Batch& batch);

@@ -1,6 +1,7 @@
 // How a worker computes a batch and answers its requests.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <new>
 
 #include "pando/base/error.h"
@@ -34,24 +35,36 @@ bool Batcher::prepare(const LoadedModel& model, Piece& piece, size_t place, Scra
     }
     return true;
   } catch (const IoError& error) {
-    piece.job->fail(failure(Code::invalid_argument, error.what()));
+    piece.job->fail(told(Code::invalid_argument, error.what()));
   } catch (const Unsupported& error) {
-    piece.job->fail(failure(Code::invalid_argument, error.what()));
+    piece.job->fail(told(Code::invalid_argument, error.what()));
   } catch (const std::bad_alloc&) {
     piece.job->fail(out_of_memory());
   } catch (const std::exception&) {
-    piece.job->fail(failure(Code::internal, "the input could not be prepared"));
+    piece.job->fail(told(Code::internal, "the input could not be prepared"));
   }
   return false;
+}
+
+void Batcher::compute(const Batch& batch, const Scratch& scratch, int64_t samples) {
+  try {
+    if (samples > 0) batch.model->predictor().run(scratch.parts);
+  } catch (const std::bad_alloc&) {
+    for (const Piece& piece : batch.pieces) piece.job->fail(out_of_memory());
+  } catch (const std::exception&) {
+    for (const Piece& piece : batch.pieces) {
+      piece.job->fail(told(Code::internal, "the answer could not be computed"));
+    }
+  }
 }
 
 void Batcher::run(Batch& batch, Scratch& scratch) {
   const LoadedModel& model = *batch.model;
   const Clock::time_point begin = Clock::now();
   for (const std::shared_ptr<Job>& job : batch.late) {
-    answer(job, job->is_cancelled() ? failure(Code::cancelled, "the client does not wait any more")
-                                    : failure(Code::deadline_exceeded,
-                                              "the deadline passed while the request waited"));
+    answer(job, job->is_cancelled() ? told(Code::cancelled, "the client does not wait any more")
+                                    : told(Code::deadline_exceeded,
+                                           "the deadline passed while the request waited"));
   }
   const size_t inputs = model.predictor().inputs().size();
   const size_t outputs = model.predictor().outputs().size();
@@ -74,7 +87,7 @@ void Batcher::run(Batch& batch, Scratch& scratch) {
     samples += piece.range.count;
   }
   const Clock::time_point prepared = Clock::now();
-  if (samples > 0) model.predictor().run(scratch.parts);
+  compute(batch, scratch, samples);
   const Clock::time_point computed = Clock::now();
   if (samples > 0) model.queue().metrics->computed(samples);
   for (const Piece& piece : batch.pieces) {
@@ -108,6 +121,22 @@ void Batcher::record(const Scratch& scratch, const Batch& batch, const char* wha
                       .kind = profile::EventKind::op});
 }
 
+Result<InferResponse> Batcher::response_of(const Job& job) try {
+  InferResponse response{
+      .servable = job.model, .times = job.times, .batch = job.batch, .owner = job.results};
+  for (size_t i = 0; i < job.wanted.size(); ++i) {
+    const TensorInfo& info = job.model->outputs()[job.wanted[i]];
+    OutputTensor output{.name = info.name, .type = info.type, .shape = info.shape};
+    output.shape[0] = job.samples;
+    output.data = {job.results.get() + job.offsets[i],
+                   static_cast<size_t>(job.samples) * job.row_bytes(i)};
+    response.outputs.push_back(std::move(output));
+  }
+  return response;
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
 void Batcher::finish(const Piece& piece, int64_t batch) {
   const std::shared_ptr<Job>& job = piece.job;
   int64_t most = job->batch.load();
@@ -117,31 +146,25 @@ void Batcher::finish(const Piece& piece, int64_t batch) {
   const Clock::time_point begin = Clock::now();
   std::unique_lock lock(job->mutex);
   if (!job->failure.ok()) {
-    Status status = job->failure;
+    Status status = std::move(job->failure);
     lock.unlock();
     return answer(job, Result<InferResponse>(std::move(status)));
   }
-  InferResponse response{
-      .servable = job->model, .times = job->times, .batch = job->batch, .owner = job->results};
-  lock.unlock();
-  for (size_t i = 0; i < job->wanted.size(); ++i) {
-    const TensorInfo& info = job->model->outputs()[job->wanted[i]];
-    OutputTensor output{.name = info.name, .type = info.type, .shape = info.shape};
-    output.shape[0] = job->samples;
-    output.data = {job->results.get() + job->offsets[i],
-                   static_cast<size_t>(job->samples) * job->row_bytes(i)};
-    response.outputs.push_back(std::move(output));
-  }
-  response.times.output = seconds_between(begin, Clock::now());
+  lock.unlock();  // no worker has samples of it any more
+  Result<InferResponse> response = response_of(*job);
+  if (response) response->times.output = seconds_between(begin, Clock::now());
   answer(job, std::move(response));
 }
 
 void Batcher::tell_answered(const Batch& batch) {
-  std::vector<const std::function<void()>*> told;
+  // Protocols have few threads; a function that does not fit is called more than once.
+  std::array<const std::function<void()>*, 16> told = {};
+  size_t count = 0;
   const auto tell = [&](const Job& job) {
     const std::function<void()>* const function = job.request.after_answers.get();
-    if (function == nullptr || std::ranges::find(told, function) != told.end()) return;
-    told.push_back(function);
+    const auto end = told.begin() + static_cast<std::ptrdiff_t>(count);
+    if (function == nullptr || std::find(told.begin(), end, function) != end) return;
+    if (count < told.size()) told[count++] = function;
     (*function)();
   };
   for (const std::shared_ptr<Job>& job : batch.late) tell(*job);
@@ -149,11 +172,19 @@ void Batcher::tell_answered(const Batch& batch) {
 }
 
 void Batcher::answer(const std::shared_ptr<Job>& job, Result<InferResponse> result) {
-  job->model->queue().metrics->answered(result.status(), job->samples,
-                                        result ? result->times : RequestTimes{},
-                                        seconds_between(job->accepted, Clock::now()));
+  try {
+    job->model->queue().metrics->answered(result.status(), job->samples,
+                                          result ? result->times : RequestTimes{},
+                                          seconds_between(job->accepted, Clock::now()));
+  } catch (const std::bad_alloc&) {
+    // An answer is worth more than a number about it.
+  }
   --unanswered_;
-  job->callback(std::move(result));
+  try {
+    job->callback(std::move(result));
+  } catch (const std::bad_alloc&) {
+    // Protocols end the call without an answer.
+  }
   if (--in_flight_ > 0) return;
   const std::lock_guard lock(mutex_);  // a waiting thread sees 0, or sleeps and is woken
   empty_.notify_all();

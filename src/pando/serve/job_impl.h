@@ -18,10 +18,21 @@ inline double seconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-inline Status out_of_memory() {
-  return failure(Code::resource_exhausted,
-                 "the server has not enough memory for this request; send fewer samples, or try "
-                 "again later");
+// A failure that can be told without memory, too.
+inline Status told(Code code, std::string_view text) noexcept {
+  Status status{.code = code, .message = {}};
+  try {
+    status.message = text;
+  } catch (const std::bad_alloc&) {
+    status.message = "out of memory";
+  }
+  return status;
+}
+
+inline Status out_of_memory() noexcept {
+  return told(Code::resource_exhausted,
+              "the server has not enough memory for this request; send fewer samples, or try again "
+              "later");
 }
 
 // A request on its way. Workers that compute pieces of it share it; the last one answers.

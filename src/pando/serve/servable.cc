@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pando/serve/servable.h"
 
+#include <algorithm>
+
 namespace pando::serve {
 
 size_t size_of(ElementType type) {
@@ -68,6 +70,14 @@ std::optional<std::vector<int64_t>> Servable::accepted_shape(const TensorInfo& i
   if (type == ElementType::u8) return own->shape;
   if (type == ElementType::bytes) return std::vector<int64_t>{own->shape[0]};
   return std::nullopt;
+}
+
+bool Servable::takes(const TensorInfo& input, ElementType type,
+                     const std::vector<int64_t>& shape) const {
+  const auto expected = accepted_shape(input, type);
+  return expected && shape.size() == expected->size() && shape[0] >= 1 &&
+         shape[0] <= max_request_samples_ &&
+         std::equal(shape.begin() + 1, shape.end(), expected->begin() + 1);
 }
 
 }  // namespace pando::serve

@@ -70,6 +70,8 @@ class Servable {
   // eight-bit pixels, if the preparation of pictures is known, and always the network's own type.
   std::optional<std::vector<int64_t>> accepted_shape(const TensorInfo& input,
                                                      ElementType type) const;
+  // Whether a request may have a tensor of this type and shape for an input.
+  bool takes(const TensorInfo& input, ElementType type, const std::vector<int64_t>& shape) const;
 
  protected:
   Servable() = default;

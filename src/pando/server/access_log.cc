@@ -34,6 +34,7 @@ std::string access_line(const http::AccessRecord& record, double unix_seconds) {
   line += fmt::format(
       ", \"status\": {}, \"request_bytes\": {}, \"response_bytes\": {}, \"seconds\": {:.6f}",
       record.status, record.request_bytes, record.response_bytes, record.seconds);
+  if (!record.outcome.empty()) add_text("grpc_status", record.outcome);
   add_text("agent", record.agent);
   return line + "}\n";
 }

@@ -29,6 +29,7 @@
 #include "pando/serve/model_server.h"
 #include "pando/server/access_log.h"
 #include "pando/server/config_files.h"
+#include "pando/server/systemd.h"
 
 namespace pando::server {
 namespace {
@@ -97,6 +98,9 @@ grpc::ServerOptions grpc_options(const app::ServeFlags& flags) {
   options.unix_socket = flags.grpc_socket_path;
   options.max_message_bytes = flags.grpc_max_message_bytes;
   options.max_connections = flags.max_connections;
+  options.header_timeout = milliseconds_of(flags.header_timeout);
+  options.body_timeout = milliseconds_of(flags.body_timeout);
+  options.ping_after = milliseconds_of(flags.idle_timeout);
   options.version = PANDO_VERSION;
   options.tls_certificate = flags.tls_certificate;
   options.tls_key = flags.tls_key;
@@ -131,9 +135,11 @@ class ServeRun {
                                         .cors = flags_.rest_api_enable_cors_support,
                                         .page = flags_.page});
     http::ServerOptions options = http_options(flags_);
+    grpc::ServerOptions calls = grpc_options(flags_);
     if (!flags_.access_log.empty()) {
       log_ = std::make_unique<AccessLog>(flags_.access_log);
       options.access_log = [this](const http::AccessRecord& record) { log_->write(record); };
+      calls.access_log = options.access_log;
     }
     if (flags_.rest_api_port != 0 || !flags_.unix_socket.empty()) {
       if (options.io_threads == 0) options.io_threads = models_->reading_threads();
@@ -142,7 +148,7 @@ class ServeRun {
       }
       http_ = std::make_unique<http::Server>(std::move(options), *service_);
     }
-    if (flags_.port != 0) grpc_ = std::make_unique<grpc::Server>(grpc_options(flags_), *models_);
+    if (flags_.port != 0) grpc_ = std::make_unique<grpc::Server>(std::move(calls), *models_);
     add_metrics();
     std::jthread starting([this, begin] {
       models_->await_ready(kLongestLoad);
@@ -159,12 +165,17 @@ class ServeRun {
         metrics.gauge("process_resident_memory_bytes", "Memory of the process, in bytes.");
     serve::Gauge& files = metrics.gauge("process_open_fds", "Open files and sockets.");
     serve::Gauge& connections = metrics.gauge("pando_http_connections", "Open HTTP connections.");
+    serve::Gauge& callers = metrics.gauge("pando_grpc_connections", "Open gRPC connections.");
+    serve::Gauge& calls =
+        metrics.gauge("pando_grpc_open_calls", "gRPC calls whose clients do not have everything.");
     serve::Gauge& flight = metrics.gauge("pando_requests_in_flight", "Requests not answered yet.");
     metrics.before_text([&, this] {
       memory.set(static_cast<double>(memory_use().resident));
       const std::filesystem::directory_iterator open("/proc/self/fd");
       files.set(static_cast<double>(std::distance(begin(open), end(open))));
       connections.set(http_ == nullptr ? 0 : http_->connections());
+      callers.set(grpc_ == nullptr ? 0 : grpc_->connections());
+      calls.set(grpc_ == nullptr ? 0 : static_cast<double>(grpc_->open_calls()));
       flight.set(static_cast<double>(models_->in_flight()));
     });
   }
@@ -194,16 +205,22 @@ class ServeRun {
     text += fmt::format("{} {:.2f} s", models_->ready() ? "ready after" : "NOT READY after",
                         time.count());
     if (!flags_.quiet) out_ << text << std::endl;
+    tell_systemd("READY=1\nSTATUS=" + text);
   }
 
   void wait_for_end() {
     double since_poll = 0;
+    const auto watchdog = watchdog_interval();
+    // Twice as often as systemd expects it.
+    const std::chrono::nanoseconds tick =
+        watchdog ? std::min<std::chrono::nanoseconds>(kTick, *watchdog / 2) : kTick;
     while (true) {
-      const int signal = wait_for_signal(signals_, kTick);
+      const int signal = wait_for_signal(signals_, tick);
+      if (watchdog) tell_systemd("WATCHDOG=1");
       if (log_ != nullptr) log_->flush();
       if (signal == SIGTERM || signal == SIGINT) return;
       if (signal == SIGHUP) reload(true);
-      since_poll += std::chrono::duration<double>(kTick).count();
+      since_poll += std::chrono::duration<double>(tick).count();
       const double interval = flags_.model_config_file_poll_wait_seconds;
       if (interval > 0 && since_poll >= interval) {
         since_poll = 0;
@@ -228,6 +245,7 @@ class ServeRun {
   int drain(std::jthread& starting) {
     const auto begin = std::chrono::steady_clock::now();
     stopping_ = true;
+    tell_systemd("STOPPING=1");
     if (!flags_.quiet) err_ << "pando-serve: answering what was accepted, then ending" << std::endl;
     models_->begin_drain();
     std::atomic<bool> is_done = false;
@@ -261,8 +279,8 @@ class ServeRun {
 
   void end_servers(std::jthread& starting) {
     if (starting.joinable()) starting.join();
+    http_.reset();  // first: its metrics look at the other one
     grpc_.reset();
-    http_.reset();
     models_.reset();
   }
 

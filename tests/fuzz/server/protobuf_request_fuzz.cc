@@ -50,7 +50,7 @@ void check_again(const InputTensor& tensor) {
     tensorflow::TensorProto proto;
     grpc::write_tensor(output, as_content, proto);
     grpc::InputMemory memory;
-    const auto again = grpc::tensor_of("y", proto, kMostBytes, memory);
+    const auto again = grpc::tensor_of("y", proto, {.bytes = kMostBytes}, memory);
     PANDO_CHECK(again && std::ranges::equal(again->data, tensor.data), "another tensor");
   }
 }
@@ -61,7 +61,7 @@ void predict(Input bytes) {
   grpc::InputMemory memory;
   std::vector<InputTensor> tensors;
   for (const auto& [name, proto] : message.inputs()) {
-    auto tensor = grpc::tensor_of(name, proto, kMostBytes, memory);
+    auto tensor = grpc::tensor_of(name, proto, {.bytes = kMostBytes}, memory);
     if (!tensor) return;
     check_again(*tensor);
     tensors.push_back(std::move(*tensor));

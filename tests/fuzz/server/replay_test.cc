@@ -39,6 +39,7 @@ void replay(const std::string& name, void (*target)(Input input)) {
 
 TEST(ServerFuzz, BodiesOfHttp) { replay("http_body", http_body); }
 TEST(ServerFuzz, FramesOfGrpc) { replay("grpc_frames", grpc_frames); }
+TEST(ServerFuzz, FramesOfHttp2) { replay("h2_frames", h2_frames); }
 TEST(ServerFuzz, RequestsOfGrpc) { replay("protobuf_request", protobuf_request); }
 
 }  // namespace

@@ -65,7 +65,7 @@ void add_request_flags(OptionTable& table, RequestFlags& flags) {
   table.add("top", flags.top, "how many classes to print for a picture").at_least(1);
   table.add("json", flags.json, "write the figures to this file").with_hint("FILE");
   table.add("svg", flags.svg, "draw the latencies into this file").with_hint("FILE");
-  table.add("use-async", flags.use_async, "accepted; --rate sends without waiting").hidden = true;
+  table.add("use-async", flags.use_async, "ignored: --rate sends without waiting for answers");
   table.add("pytest", flags.pytest, "accepted").hidden = true;
   table.add("serving-bin-path", flags.serving_bin_path, "accepted").may_be_empty().hidden = true;
 }

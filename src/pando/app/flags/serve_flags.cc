@@ -100,7 +100,10 @@ void add_security_flags(OptionTable& table, ServeFlags& flags) {
       .add("token-file", flags.token_file,
            "a file with a token that requests must carry: 'Authorization: Bearer TOKEN'")
       .with_hint("FILE");
-  table.add("tls-certificate", flags.tls_certificate, "a PEM file: serve HTTPS").with_hint("FILE");
+  table
+      .add("tls-certificate", flags.tls_certificate,
+           "a PEM file: serve by TLS, but on Unix sockets")
+      .with_hint("FILE");
   table.add("tls-key", flags.tls_key, "the key of the certificate, a PEM file").with_hint("FILE");
   table
       .add("tls-client-ca", flags.tls_client_ca,
@@ -118,7 +121,10 @@ void add_security_flags(OptionTable& table, ServeFlags& flags) {
       .at_most(1'000'000);
   table.add("header-timeout", flags.header_timeout, "seconds for the head of a request").above(0);
   table.add("body-timeout", flags.body_timeout, "seconds that a body may pause").above(0);
-  table.add("idle-timeout", flags.idle_timeout, "seconds that a connection may wait").above(0);
+  table
+      .add("idle-timeout", flags.idle_timeout,
+           "seconds that a connection may wait; over gRPC it then has to answer a ping")
+      .above(0);
 }
 
 void add_batching_flags(OptionTable& table, ServeFlags& flags) {

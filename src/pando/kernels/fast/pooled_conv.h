@@ -128,9 +128,9 @@ struct PooledConv {
   int64_t run;
   int64_t rows;
   int64_t window_floats;
-  std::vector<Extents> positions;    // in a pooling window
-  std::vector<int32_t> offsets;      // where their windows start in x, relative to the first
-  std::vector<int64_t> row_offsets;  // where the rows of a window start, relative to the window
+  std::vector<Extents> positions;      // in a pooling window
+  std::vector<int32_t> offsets;        // where their windows start in x, relative to the first
+  std::vector<int64_t> row_offsets;    // where the rows of a window start, relative to the window
   std::vector<WindowRow> window_rows;  // the same, and where they start in a filter
   // The field of a pooled pixel: all windows of its positions. A pixel at the edge has a copy of
   // its field with zeros outside the input, in which no window is cut.
