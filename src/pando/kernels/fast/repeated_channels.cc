@@ -15,30 +15,34 @@ namespace pando::kernels::fast {
 
 namespace {
 
-// Every channel of `pixels` pixels `times` times.
-PANDO_MULTIVERSION void repeat_each(const float* __restrict x, float* __restrict wide,
-                                    int64_t count, int64_t times) {
-  if (times == 2) {
-    for (int64_t i = 0; i < count; ++i) wide[2 * i] = wide[2 * i + 1] = x[i];
-    return;
-  }
+PANDO_INLINE void repeat_loop(const float* __restrict x, float* __restrict wide, int64_t count,
+                              int64_t times) {
   for (int64_t i = 0; i < count; ++i) {
     for (int64_t k = 0; k < times; ++k) wide[i * times + k] = x[i];
   }
 }
 
-// The sums of `times` numbers that lie beside each other.
-PANDO_MULTIVERSION void sum_each(const float* __restrict wide, float* __restrict sums,
-                                 int64_t count, int64_t times) {
-  if (times == 2) {
-    for (int64_t i = 0; i < count; ++i) sums[i] = wide[2 * i] + wide[2 * i + 1];
-    return;
-  }
+// Every number `times` times. Constants make vectors of the usual loops.
+PANDO_MULTIVERSION void repeat_each(const float* x, float* wide, int64_t count, int64_t times) {
+  if (times == 2) return repeat_loop(x, wide, count, 2);
+  if (times == 4) return repeat_loop(x, wide, count, 4);
+  repeat_loop(x, wide, count, times);
+}
+
+PANDO_INLINE void sum_loop(const float* __restrict wide, float* __restrict sums, int64_t count,
+                           int64_t times) {
   for (int64_t i = 0; i < count; ++i) {
     float sum = 0;
     for (int64_t k = 0; k < times; ++k) sum += wide[i * times + k];
     sums[i] = sum;
   }
+}
+
+// The sums of `times` numbers that lie beside each other.
+PANDO_MULTIVERSION void sum_each(const float* wide, float* sums, int64_t count, int64_t times) {
+  if (times == 2) return sum_loop(wide, sums, count, 2);
+  if (times == 4) return sum_loop(wide, sums, count, 4);
+  sum_loop(wide, sums, count, times);
 }
 
 Shape with_channels(const Shape& shape, int64_t channels) {
