@@ -47,8 +47,6 @@ struct HugeFilter {  // what pays off above 256 x 256 channels
 constexpr HugeFilter kPackedFilter = {64, 1.95};
 constexpr HugeFilter kFilterGradient = {32, 1.8};
 
-bool is_huge(const ConvGeometry& g) { return g.in_channels * g.out_channels > 256 * 256; }
-
 // How many times fewer multiplications tiles of this size need. `outputs` are the extents that
 // tiles cover: those of y or of dx.
 double saved_products(const ConvGeometry& g, const ConvGeometry::Extents& outputs, int64_t tile) {
@@ -63,7 +61,7 @@ std::string why_direct_is_faster(const ConvGeometry& g, const ConvGeometry::Exte
   if (fewest < 16) return "direct is faster below 16 channels";
   const int64_t tiles = divide_up(outputs[1], 2) * divide_up(outputs[2], 2);
   const double ratio = saved_products(g, outputs, 2);
-  const bool huge = is_huge(g);
+  const bool huge = g.in_channels * g.out_channels > 256 * 256;
   // Transforming and reading a huge filter has to pay off.
   if (huge && g.batch * tiles < least.tiles) {
     return concat("direct is faster above 256 x 256 channels below ", least.tiles, " tiles, got ",
@@ -92,12 +90,8 @@ std::string why_not(const ConvGeometry& geometry, const ConvGeometry::Extents& o
 //   14x14,          256 ->  256, 1 sample              1.2        1.1
 //   16x16,          512 ->  512, 2 samples             1.7        1.1
 //    8x8,          1024 -> 1024, 2 samples             0.6        0.6
-// And the time of the direct kernel divided by that of tiles of 4x4, two cores at once, with the
-// share of packing:
-//    7x7,           512 ->  512, 8 samples             1.5 .. 1.6 1.4 (AVX2: 1.8, 1.7)
 constexpr double kLeastGain = 1.3;        // in multiplications
 constexpr int64_t kFewestHugeTiles = 32;  // above 256 x 256 channels, as for HugeFilter
-constexpr double kLeastHugeSaving = 2.4;  // in multiplications, if tiles of 2x2 do not pay
 
 std::string why_small_tiles_are_faster(const ConvGeometry& g,
                                        const ConvGeometry::Extents& outputs) {
@@ -107,7 +101,7 @@ std::string why_small_tiles_are_faster(const ConvGeometry& g,
                   " outputs save a factor of ", gain, " in multiplications, it takes ", kLeastGain);
   }
   const int64_t tiles = g.batch * divide_up(outputs[1], 4) * divide_up(outputs[2], 4);
-  if (!is_huge(g) || tiles >= kFewestHugeTiles) return "";
+  if (g.in_channels * g.out_channels <= 256 * 256 || tiles >= kFewestHugeTiles) return "";
   return concat("tiles of 2x2 are faster above 256 x 256 channels below ", kFewestHugeTiles,
                 " tiles of 4x4, got ", tiles);
 }
@@ -208,14 +202,10 @@ std::string why_no_filter_grad(const ir::Node& node) {
   return why_not(geometry, geometry.out, kFilterGradient);
 }
 
-// `reason` is why tiles of 2x2 are refused. A huge filter may pay only for tiles of 4x4, which save
-// more.
+// `reason` is why tiles of 2x2 are refused.
 std::string why_not_4(std::string reason, const ConvGeometry& geometry,
                       const ConvGeometry::Extents& outputs) {
-  if (!WinogradConv::supports(geometry)) return reason;
-  const bool may_pay =
-      is_huge(geometry) && saved_products(geometry, outputs, 4) >= kLeastHugeSaving;
-  return reason.empty() || may_pay ? why_small_tiles_are_faster(geometry, outputs) : reason;
+  return reason.empty() ? why_small_tiles_are_faster(geometry, outputs) : reason;
 }
 
 using OfferFunction = KernelOffer (*)(const ir::Node&, int tile);
