@@ -18,9 +18,10 @@ TUNING_ONLY = {"--classes": 1, "--freeze": 1, "--unfreeze-after": 1, "--model": 
 
 
 def commands_of(guide):
-    """The lines after "$ " of the first console block."""
+    """The commands of the first console block; long ones are broken into lines."""
     block = guide.read_text().split("```console\n", 1)[1].split("```", 1)[0]
-    return [shlex.split(line[2:]) for line in block.splitlines() if line.startswith("$ ")]
+    lines = block.replace("\\\n> ", "").splitlines()
+    return [shlex.split(line[2:]) for line in lines if line.startswith("$ ")]
 
 
 def run(program, words, folder):
