@@ -14,9 +14,8 @@ using serve::Code;
 using serve::failure;
 using serve::Status;
 
-constexpr double kMostRatio = 100;  // of an unpacked message to a packed one
-constexpr int64_t kAnyRatioBytes =
-    1 << 20;  // that may be packed by any ratio: pictures of one colour
+constexpr double kMostRatio = 100;            // of an unpacked message to a packed one
+constexpr int64_t kAnyRatioBytes = 16 << 20;  // packed by any ratio: batches of zeros
 constexpr std::string_view kTooMuchHeld =
     "the server holds too many large requests at once; try again later";
 

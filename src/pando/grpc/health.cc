@@ -122,12 +122,16 @@ class HealthWatch {
     const State state = state_of(*shared);
     const bool is_stopping = shared->stopping;  // one answer for all
     for (const auto& call : calls_) {
-      if (is_stopping) {
-        call->end(failure(Code::cancelled, "the server or the client ends"));
-      } else {
-        call->tell(state);
+      try {
+        if (is_stopping) {
+          call->end(failure(Code::cancelled, "the server or the client ends"));
+        } else {
+          call->tell(state);
+        }
+        call->wake();
+      } catch (const std::exception& error) {  // no memory
+        call->end_for(error);
       }
-      call->wake();
     }
     if (is_stopping) calls_.clear();
   }

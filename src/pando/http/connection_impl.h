@@ -103,6 +103,7 @@ class Connection : public ReplySink,
   void fail(ErrorCode error);
   void reject(int status, std::string_view message);
   void answer(Response response);
+  void answer_or_close(Response response);
   std::string make_head(const Response& response, std::optional<size_t> length) const;
   void log_access();
   void next_request();

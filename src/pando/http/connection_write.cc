@@ -47,8 +47,18 @@ void Connection::send(Response response) {
   // Runs on the caller's thread, so that other connections of this I/O thread do not wait.
   if (takes_gzip_) compress(response);
   thread_->dispatch([self = shared_from_this(), this, response = std::move(response)]() mutable {
-    if (phase_ == Phase::handling) answer(std::move(response));
+    answer_or_close(std::move(response));
   });
+}
+
+// Without memory for an answer the connection must not stay in use for ever.
+void Connection::answer_or_close(Response response) {
+  if (phase_ != Phase::handling) return;
+  try {
+    answer(std::move(response));
+  } catch (const std::exception&) {
+    close();
+  }
 }
 
 // An answer that another thread has left.
@@ -56,14 +66,7 @@ class Connection::Answer : public IoThread::Task {
  public:
   Answer(std::shared_ptr<Connection> connection, Response response)
       : connection_(std::move(connection)), response_(std::move(response)) {}
-  void run() override {
-    if (connection_->phase_ != Phase::handling) return;
-    try {
-      connection_->answer(std::move(response_));
-    } catch (const std::exception&) {
-      connection_->close();
-    }
-  }
+  void run() override { connection_->answer_or_close(std::move(response_)); }
 
  private:
   const std::shared_ptr<Connection> connection_;

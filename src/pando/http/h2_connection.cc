@@ -1,6 +1,7 @@
 // A connection of HTTP/2: its thread, its bytes, its time limits.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "pando/http/h2_connection_impl.h"
@@ -248,7 +249,10 @@ void H2Connection::log_call(const H2Stream& stream) {
 
 void H2Connection::end(H2Stream& stream) {
   stream.is_over_ = true;
-  if (stream.logged_ != nullptr) log_call(stream);
+  try {
+    if (stream.logged_ != nullptr) log_call(stream);
+  } catch (const std::bad_alloc&) {  // costs the line, never the counters below
+  }
   stream.parts_.clear();
   if (stream.waiting_ > 0) count_waiting(stream, -stream.waiting_);
   set_owed(stream, false);
