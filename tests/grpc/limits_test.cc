@@ -214,9 +214,9 @@ TEST(GrpcLimits, MessagesThatUnpackToMuchAreRefused) {
   message.set_model_name("m");
   for (int i = 0; i < 10'000; ++i) *message.mutable_id() += std::to_string(i * 7919 % 10'007);
   EXPECT_EQ(status_of(message.SerializeAsString()), "3");  // no inputs
-  message.set_id(std::string(1 << 19, 'x'));
+  message.set_id(std::string(8 << 20, 'x'));
   EXPECT_EQ(status_of(message.SerializeAsString()), "3");  // not much
-  message.set_id(std::string(2 << 20, 'x'));
+  message.set_id(std::string(20 << 20, 'x'));
   EXPECT_EQ(status_of(message.SerializeAsString()), "8");
 }
 
