@@ -1,5 +1,6 @@
 #include "pando/data/contact_sheet.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/picture_sheet.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"

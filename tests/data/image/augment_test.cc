@@ -1,5 +1,6 @@
 #include "pando/data/image/augment.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

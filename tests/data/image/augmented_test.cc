@@ -1,5 +1,6 @@
 #include "pando/data/image/augmented.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #include "pando/data/image/decode.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 

@@ -1,5 +1,6 @@
 #include "pando/data/image/geometry.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "pando/data/sources/image_folder.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <gtest/gtest.h>

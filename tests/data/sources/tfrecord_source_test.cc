@@ -1,5 +1,7 @@
 #include "pando/data/sources/tfrecord_source.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "pando/data/tfrecord/record_index.h"

@@ -1,5 +1,7 @@
 #include "pando/data/tfrecord/compression.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "pando/base/error.h"

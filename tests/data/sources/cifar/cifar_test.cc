@@ -1,5 +1,6 @@
 #include "pando/data/sources/cifar/cifar.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 

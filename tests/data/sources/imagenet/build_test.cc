@@ -1,5 +1,6 @@
 #include "pando/data/sources/imagenet/build.h"
 
+#include <algorithm>
 #include <csignal>
 #include <set>
 

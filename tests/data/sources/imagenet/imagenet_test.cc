@@ -1,5 +1,6 @@
 #include "pando/data/sources/imagenet/imagenet.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,6 @@
 #include "pando/data/sources/imagenet/inputs.h"
 
+#include <algorithm>
 #include <set>
 
 #include "tests/data/imagenet_build_case.h"

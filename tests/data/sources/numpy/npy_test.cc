@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pando/data/sources/numpy/npy.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
